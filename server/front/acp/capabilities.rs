@@ -1,4 +1,4 @@
-//! What the client can do, as it said in `initialize`, and what Aside can.
+//! Capabilities of the client, from its `initialize`, and of Aside.
 
 use agent_client_protocol_schema::{
     ProtocolVersion,
@@ -13,23 +13,23 @@ use serde_json::{Value, json};
 
 use crate::turn::rules::Client;
 
-/// What a client can do. What it did not announce it is never sent.
+/// Capabilities of a client. A client is never sent anything that it did not announce.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClientAbilities {
-    /// It shows forms.
+    /// Whether the client shows forms.
     pub(super) forms: bool,
-    /// It shows notices.
+    /// Whether the client shows notices.
     pub(super) notices: bool,
-    /// It shows the output of commands piece by piece, though it runs none of them.
+    /// Whether the client shows a command's output piece by piece, although Aside runs the command.
     pub(super) terminal_output: bool,
-    /// It reads files as its user has them.
+    /// Whether the client can read files with unsaved changes.
     pub(super) reads_files: bool,
-    /// It changes files.
+    /// Whether the client can change files.
     pub(super) writes_files: bool,
 }
 
 impl ClientAbilities {
-    /// What a client says of itself.
+    /// Reads the capabilities from `initialize`.
     pub(super) fn of(said: &InitializeRequest) -> Self {
         let said = &said.client_capabilities;
         let elicitation = said.elicitation.as_ref();
@@ -44,7 +44,7 @@ impl ClientAbilities {
         }
     }
 
-    /// The client as the turn knows it. Nothing that it shows hides what is typed.
+    /// The client as the turn knows it. ACP has no hidden input, so secrets are never asked for.
     pub(super) fn client(self, said: &InitializeRequest) -> Client {
         let info = said.client_info.as_ref();
         Client {
@@ -56,7 +56,7 @@ impl ClientAbilities {
     }
 }
 
-/// What Aside says of itself.
+/// Aside's answer to `initialize`.
 pub(super) fn introduction() -> InitializeResponse {
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())

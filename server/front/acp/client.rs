@@ -1,4 +1,4 @@
-//! The client at the other end, and the only way to it.
+//! The only way to the client.
 
 use std::{
     collections::HashMap,
@@ -23,20 +23,20 @@ use tokio_util::sync::CancellationToken;
 use super::message::notification;
 use crate::front::{error::Result, transport::outbox::Outbox};
 
-/// The way to the client. A cheap handle: all clones are one.
+/// Handle of the client. Clones share one connection.
 #[derive(Clone)]
 pub(super) struct AcpClient(Arc<ClientState>);
 
 struct ClientState {
     output: Outbox,
     next: AtomicI64,
-    /// Who waits for the reply to a request of ours.
+    /// Requests of ours that wait for a reply.
     waiting: Mutex<HashMap<i64, oneshot::Sender<Result<Value, String>>>>,
-    /// From now on no reply counts.
+    /// Cancelled when replies no longer count.
     closed: CancellationToken,
 }
 
-/// A request that was sent. Dropping it ends the waiting, and says nothing to the client.
+/// A request that was sent. Dropping it stops waiting for the reply and does not notify the client.
 pub(super) struct SentRequest {
     id: i64,
     client: AcpClient,
@@ -53,7 +53,7 @@ impl AcpClient {
         }))
     }
 
-    /// Tells the client something of a session.
+    /// Sends an update of a session.
     pub(super) fn update(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
         self.0.output.say(&notification("session/update", params));
@@ -73,25 +73,25 @@ impl AcpClient {
         SentRequest { id, client, reply }
     }
 
-    /// A reply came. One to nothing that was asked counts for nothing.
+    /// Takes a reply. A reply without a request is ignored.
     pub(super) fn replied(&self, id: &RequestId, result: Result<Value, String>) {
         let asked = match id {
             RequestId::Number(id) => self.waiting().remove(id),
             RequestId::Null | RequestId::Str(_) => None,
         };
         match asked {
-            // Nobody may wait for it any more.
+            // The receiver may be gone.
             Some(asked) => drop(asked.send(result)),
             None => tracing::info!(%id, "the client replied to nothing that it was asked"),
         }
     }
 
-    /// Waits until fewer than `bytes` bytes wait for the client.
+    /// Waits until fewer than `bytes` bytes are queued for the client.
     pub(super) async fn room(&self, bytes: usize) {
         self.0.output.drained(bytes).await;
     }
 
-    /// Ends the waiting for replies.
+    /// Ends all waiting for replies.
     pub(super) fn close(&self) {
         self.0.closed.cancel();
     }
@@ -107,15 +107,14 @@ impl AcpClient {
 }
 
 impl SentRequest {
-    /// Waits for the reply: the result, or the client's words for why there is none. `None` once the connection is over. May
-    /// be dropped, and waited for again.
+    /// Waits for the reply: the result, or the client's error message. `None` once the connection is over. Cancel-safe.
     pub(super) async fn reply(&mut self) -> Option<Result<Value, String>> {
         let closed = self.client.0.closed.clone();
         let reply = closed.run_until_cancelled(&mut self.reply).await?;
         reply.ok()
     }
 
-    /// Tells the client that nobody wants an answer any more. It may give one all the same.
+    /// Tells the client that no answer is needed any more. The client may answer all the same.
     pub(super) fn withdraw(&self) {
         let params = CancelRequestNotification::new(RequestId::Number(self.id));
         self.client

@@ -1,4 +1,4 @@
-//! What a person can do by a message that begins with `/`: what the protocol has no method for.
+//! Slash commands, for actions that the protocol has no method for.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -20,19 +20,19 @@ use crate::{
     visible::{one_line, visible},
 };
 
-/// Something that a message asks for.
+/// A slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Take back what the last turn changed in files.
+    /// Undo the file changes of the last turn.
     Undo,
-    /// Go on with the interrupted turn.
+    /// Resume the interrupted turn.
     Resume,
-    /// Show what trust in the workspace would change; with what was shown there, trust it.
+    /// Show what trusting the workspace would change. With the code that was shown, trust it.
     Trust(Option<String>),
 }
 
 impl Command {
-    /// The command that a message is.
+    /// Parses a message as a command.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let command = words.next()?;
@@ -47,7 +47,7 @@ impl Command {
     }
 }
 
-/// What the client is told of the commands.
+/// The list of commands for the client.
 pub(super) fn available() -> SessionUpdate {
     let code = UnstructuredCommandInput::new("the code that /trust shows");
     let commands = vec![
@@ -59,10 +59,10 @@ pub(super) fn available() -> SessionUpdate {
     SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
 }
 
-/// Does what needs no model, and says what came of it.
+/// Performs a command that needs no model, and returns a sentence about the outcome.
 ///
 /// # Errors
-/// Where it is not done; why is said.
+/// A sentence that says why nothing was done.
 pub(super) async fn perform(
     at: &Arc<Connection>,
     session: &Arc<Session>,
@@ -82,17 +82,17 @@ pub(super) async fn perform(
     let tell = |update| at.client.update(&session.id, update);
     tell(SessionUpdate::AgentMessageChunk(chunk));
     if let Some(options) = options {
-        // Trust lets more modes be chosen.
+        // More modes are available in a trusted workspace.
         let all = ConfigOptionUpdate::new(options.options());
         tell(SessionUpdate::ConfigOptionUpdate(all));
     }
     Ok(())
 }
 
-/// Takes back what the last turn changed, and says what. Blocks on files.
+/// Undoes the changes of the last turn and lists them. Blocks on files.
 ///
 /// # Errors
-/// Where nothing was taken back; why is said.
+/// A sentence that says why nothing was undone.
 fn undo(at: &Connection, session: &Session) -> Result<String> {
     let conversations = at.engine.conversations();
     let found = conversations.find(vec![session.root.clone()], &session.id.0);
@@ -124,11 +124,11 @@ fn undo(at: &Connection, session: &Session) -> Result<String> {
     Ok(said)
 }
 
-/// Shows what trust would change, and a code that stands for all of it; given that code, trusts the workspace as it was
-/// shown. A client that says yes to everything it is asked can trust nothing by that. Blocks on files.
+/// Shows what trusting the workspace would change, with a code for it. Given that code, trusts the workspace as it was
+/// shown. So a client that approves everything cannot trust a workspace by itself. Blocks on files.
 ///
 /// # Errors
-/// A broken configuration, a code of something else, a state directory that cannot be written.
+/// Fails if the configuration is invalid, the code is for another state, or the state directory cannot be written.
 fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
     let root: &PathBuf = &session.root;
     let broken = |problems: crate::config::Problems| invalid(problems.to_string());
@@ -159,7 +159,7 @@ fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<Strin
     }
 }
 
-/// Tells the client of the commands, behind the answer that made the session known to it.
+/// Sends the list of commands, after the answer that introduced the session.
 pub(super) fn announce(at: &Arc<Connection>, session: &Arc<Session>) {
     let answered = answered();
     let (connection, id) = (at.clone(), session.id.clone());

@@ -1,4 +1,4 @@
-//! The agent's side of a connection: empty before `initialize`, whole from then on.
+//! The agent's side of a connection: empty before `initialize`, complete from then on.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use crate::{
     turn::rules::Client,
 };
 
-/// What the loop calls. Clones are one.
+/// The agent that the message loop calls. Clones share one state.
 #[derive(Clone)]
 pub(super) struct Agent {
     pub(super) client: AcpClient,
@@ -32,14 +32,14 @@ pub(super) struct Agent {
     own_tools: Arc<[Arc<dyn Tool>]>,
     state_dir: Option<PathBuf>,
     connection: Arc<OnceLock<Arc<Connection>>>,
-    /// Requests that are not answered yet; each can be withdrawn.
+    /// Unanswered requests; each can be cancelled.
     open: Arc<DashMap<RequestId, CancellationToken>>,
 }
 
-/// A connection that was initialized, by its parts.
+/// An initialized connection.
 pub(super) struct Connection {
     pub(super) client: AcpClient,
-    /// What the client can do.
+    /// Capabilities of the client.
     pub(super) can: ClientAbilities,
     /// The client as turns know it.
     pub(super) person: Client,
@@ -48,17 +48,17 @@ pub(super) struct Connection {
     pub(super) prompts: Prompts,
     pub(super) registry: Arc<Registry>,
     pub(super) disk: DiskWork,
-    /// The order of a session's prompts: one runs at a time.
+    /// Order of a session's prompts: one runs at a time.
     pub(super) turns: Lanes,
     pub(super) tasks: Tasks,
-    /// Cancelled when the client went: nothing begins any more.
+    /// Cancelled when the client has left: nothing begins any more.
     pub(super) gone: CancellationToken,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
 }
 
 impl Agent {
-    /// An agent whose client has said nothing yet, with these tools besides the built-in ones and with state in this
-    /// folder, else in the usual place.
+    /// Creates an agent before `initialize`, with tools besides the built-in ones, and with state in `state_dir` or the
+    /// default folder.
     pub(super) fn new(
         output: Outbox,
         tasks: Tasks,
@@ -76,29 +76,29 @@ impl Agent {
         }
     }
 
-    /// A request came. What is returned is cancelled where the client withdraws it.
+    /// Registers a request. The returned token is cancelled if the client cancels the request.
     pub(super) fn begins(&self, id: &RequestId) -> CancellationToken {
         let withdrawn = CancellationToken::new();
         self.open.insert(id.clone(), withdrawn.clone());
         withdrawn
     }
 
-    /// A request is answered.
+    /// Removes an answered request.
     pub(super) fn ends(&self, id: &RequestId) {
         self.open.remove(id);
     }
 
-    /// The client wants no answer any more, but will get one.
+    /// Cancels a request of the client, which is answered all the same.
     pub(super) fn withdraw(&self, id: &RequestId) {
         if let Some(request) = self.open.get(id) {
             request.cancel();
         }
     }
 
-    /// Makes the connection to a client that introduced itself.
+    /// Initializes the connection.
     ///
     /// # Errors
-    /// It did so already, or there is no place for state.
+    /// Fails if it was initialized already, or no state folder can be found.
     pub(super) fn connect(&self, said: &InitializeRequest) -> Result<()> {
         let state_dir = self.state_dir.clone().map_or_else(default_state_dir, Ok)?;
         let program = std::env::current_exe().map_err(internal)?;
@@ -120,7 +120,7 @@ impl Agent {
         set.map_err(|_| RequestError::InvalidParams("initialize came already".into()))
     }
 
-    /// The connection, if it was initialized.
+    /// The initialized connection.
     pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
         self.connection.get()
     }
@@ -141,7 +141,7 @@ impl Departure for Agent {
 }
 
 impl Connection {
-    /// A session that the client has open.
+    /// An open session.
     ///
     /// # Errors
     /// [`RequestError::UnknownConversation`].
@@ -150,7 +150,7 @@ impl Connection {
         session.ok_or_else(|| RequestError::UnknownConversation(id.to_string()))
     }
 
-    /// Opens a session; it goes on with what one of the same id has.
+    /// Opens a session. It shares the state of an open session with the same id.
     pub(super) fn open(&self, session: Session) -> Arc<Session> {
         let mut sessions = self.sessions();
         let session = match sessions.get(&session.id) {
@@ -162,14 +162,14 @@ impl Connection {
         session
     }
 
-    /// Closes a session: what runs in it is cancelled.
+    /// Closes a session and cancels everything that runs in it.
     pub(super) fn close(&self, id: &SessionId) -> Option<Arc<Session>> {
         let session = self.sessions().remove(id)?;
         session.cancel();
         Some(session)
     }
 
-    /// The folders that sessions are open in.
+    /// Folders of the open sessions.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let sessions = self.sessions();
         let mut roots: Vec<PathBuf> = sessions.values().map(|it| it.root.clone()).collect();

@@ -1,4 +1,4 @@
-//! A prompt's content: what the user says, and what goes along with it.
+//! Content of a prompt: the user's text and its attachments.
 
 use std::path::{Path, PathBuf};
 
@@ -12,27 +12,27 @@ use crate::{
     session::attach::{AttachError, AttachedFile, together},
 };
 
-/// A prompt as it came. Nothing of what it names is read yet.
+/// A prompt whose files have not been read yet.
 #[derive(Debug, Default)]
 pub(super) struct PromptContent {
     pub(super) text: String,
     attached: Vec<Attached>,
 }
 
-/// Something that goes along with a prompt.
+/// An attachment of a prompt.
 #[derive(Debug)]
 enum Attached {
     Known(AttachedFile),
     Bytes(String, Vec<u8>),
-    /// A file that is read if it can be; the text names it anyway.
+    /// A linked file, which is read if possible. The text names it in any case.
     Linked(PathBuf),
 }
 
 impl PromptContent {
-    /// Reads the blocks one by one: a kind that nobody knows is left out, and said to be.
+    /// Reads the blocks one by one. A block of an unknown kind is left out, and the text says so.
     ///
     /// # Errors
-    /// A block that is not what its kind has, and a prompt that says nothing. The values are not repeated.
+    /// Fails for a malformed block and for an empty prompt. The message does not repeat values.
     pub(super) fn read(blocks: Vec<Value>) -> Result<Self> {
         let mut content = Self::default();
         for (place, block) in blocks.into_iter().enumerate() {
@@ -54,10 +54,10 @@ impl PromptContent {
         Ok(content)
     }
 
-    /// The attachments, with the text. Blocks on files.
+    /// The text and the attachments. Blocks on files.
     ///
     /// # Errors
-    /// Where they are too much.
+    /// Fails if the attachments are too large.
     pub(super) fn attachments(self) -> Result<(String, Vec<AttachedFile>)> {
         let read = self.attached.into_iter().filter_map(Attached::read);
         let attached = together(read).map_err(|why| invalid(format!("prompt: {why}")))?;
@@ -112,7 +112,7 @@ impl PromptContent {
 }
 
 impl Attached {
-    /// None of a file that cannot be attached: it may be a folder, or for a tool to read.
+    /// Reads an attachment. `None` for a file that cannot be attached, such as a folder; a tool may still read it.
     fn read(self) -> Option<Result<AttachedFile, AttachError>> {
         match self {
             Self::Known(file) => Some(Ok(file)),
@@ -126,7 +126,7 @@ impl Attached {
     }
 }
 
-/// How the text names what goes along.
+/// The words by which the text names an attachment.
 fn named(uri: &str, path: Option<&Path>) -> String {
     path.map_or_else(|| uri.to_owned(), |path| path.display().to_string())
 }

@@ -1,8 +1,8 @@
-//! Files as the client has them: what the user did not save is read from it and changed through it.
+//! The client's files: unsaved changes are read from the client and edited through it.
 //!
-//! A client is believed no further than this: it has what is not saved, where its text is another than that on disk and
-//! nobody changed the file since the turn began. Clients give an empty text for what they do not have, and a stale one for
-//! what a command changed.
+//! The client's text counts as unsaved changes only if it differs from the file and nobody changed the file since the
+//! turn began. Clients return an empty text for files that they do not have, and a stale one for files that a command
+//! changed.
 
 use std::{
     fs,
@@ -27,27 +27,27 @@ use crate::{
     visible::short_line,
 };
 
-/// How long the client may take.
+/// Time limit for the client's answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// Bytes of a file that the client is asked for.
+/// Maximum size in bytes of a file that the client is asked for.
 const LARGE: u64 = 4 * 1024 * 1024;
-/// Characters of the client's reason.
+/// Maximum length in characters of the client's reason.
 const REASON: usize = 200;
 
-/// The files of a session's client, for the tools of one turn.
+/// The client's files, for the tools of one turn.
 pub(super) struct ClientFiles {
     client: AcpClient,
     session: SessionId,
-    /// It can be told to change a file.
+    /// Whether the client can change files.
     writes: bool,
-    /// When the turn began.
+    /// Start of the turn.
     since: SystemTime,
-    /// It did not answer once: it is not waited for again.
+    /// Whether the client failed to answer once. It is not asked again then.
     silent: AtomicBool,
 }
 
 impl ClientFiles {
-    /// The files as the client has them from now on.
+    /// Creates the view of the client's files for a turn that begins now.
     pub(super) fn new(client: AcpClient, session: SessionId, writes: bool) -> Self {
         Self {
             client,
@@ -58,7 +58,7 @@ impl ClientFiles {
         }
     }
 
-    /// The result of a request; none where there is no answer in time. Waits on this thread.
+    /// The result of a request; `None` without an answer in time. Blocks this thread.
     fn ask(&self, method: &str, params: impl serde::Serialize) -> Option<Result<Value, String>> {
         if self.silent.load(Ordering::Relaxed) {
             return None;
@@ -102,7 +102,7 @@ impl Editor for ClientFiles {
         })
     }
 
-    /// Nobody tells.
+    /// ACP does not report unsaved files.
     fn unsaved(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -132,7 +132,7 @@ impl Editor for ClientFiles {
             Some(Err(why)) => return Err(EditError::Refused(Some(short_line(&why, REASON)))),
             None => return Err(EditError::Unconfirmed),
         }
-        // What counts is what it has now, not what it says.
+        // The client's text counts, not its answer.
         match self.read(edit.path).as_deref() == Some(edit.new) {
             true => Ok(()),
             false => Err(EditError::Unconfirmed),
@@ -148,7 +148,7 @@ impl Editor for ClientFiles {
     }
 }
 
-/// The state of a text, by what it says.
+/// A version number for a text, derived from its content.
 fn version(text: &str) -> i32 {
     i32::from_ne_bytes(crc32fast::hash(text.as_bytes()).to_ne_bytes())
 }

@@ -1,8 +1,7 @@
-//! Questions as forms: what a client is asked, and what its answer says. Pure.
+//! Questions as forms: the request and the reading of the client's answer. Pure.
 //!
-//! Some clients choose the first option of a choice that is required, and send an unticked box as a false. So no choice is
-//! required and no question is a box: a form that nobody touched has no answer in it, which fits nothing and is asked
-//! again.
+//! Some clients preselect the first option of a required choice and send an unticked box as `false`. So no choice is
+//! required, and no question is a box: an untouched form contains no answer and is shown again.
 
 use agent_client_protocol_schema::v1::{
     BooleanPropertySchema, CreateElicitationRequest, ElicitationFormMode,
@@ -21,15 +20,15 @@ use crate::{
     visible::visible,
 };
 
-/// The property that holds the answer.
+/// Property for the answer.
 const ANSWER: &str = "answer";
-/// The property that has it remembered.
+/// Property for remembering the answer.
 const REMEMBER: &str = "remember";
-/// A boolean's answers.
+/// Words for a boolean answer.
 const YES: &str = "yes";
 const NO: &str = "no";
 
-/// What the client is asked; none for what a form must not ask. `call` is the id by which it knows the call, if it does.
+/// The form for a prompt; `None` if a form must not ask it. `call` is the client's id of the call, if it has one.
 pub(super) fn request(
     session: &SessionId,
     call: Option<&str>,
@@ -51,7 +50,7 @@ pub(super) fn request(
     Some(CreateElicitationRequest::new(form, message(prompt)))
 }
 
-/// What the client's answer is to the prompt. What cannot be read is a failure of the client, and no person's decision.
+/// Reads the client's answer. An unreadable answer is a failure of the client and never a person's decision.
 pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswer {
     let mut reply = match reply {
         Ok(reply) => reply,
@@ -74,12 +73,12 @@ pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswe
     }
 }
 
-/// The value by the type of the prompt; whether it fits is seen where all answers are.
+/// Converts the value to the prompt's type. The turn checks whether it fits.
 fn answer(prompt: &Prompt, value: Value) -> Value {
     match (&prompt.answer_type, &value) {
         (AnswerType::Boolean, Value::String(word)) if word == YES => true.into(),
         (AnswerType::Boolean, Value::String(word)) if word == NO => false.into(),
-        // An empty field or list is one that was left out.
+        // An empty field or list was left out.
         (_, Value::String(text)) if prompt.optional && text.is_empty() => Value::Null,
         (_, Value::Array(chosen)) if chosen.is_empty() => Value::Null,
         _ => value,
@@ -101,7 +100,7 @@ fn message(prompt: &Prompt) -> String {
     visible(&message).into_owned()
 }
 
-/// How the answer is asked for, and whether a form without it cannot be sent.
+/// The property for the answer, and whether the form requires it.
 fn property(prompt: &Prompt) -> Option<(ElicitationPropertySchema, bool)> {
     let default = prompt.default.as_ref();
     let title = "Answer";
@@ -156,7 +155,7 @@ fn property(prompt: &Prompt) -> Option<(ElicitationPropertySchema, bool)> {
                 .default_value(text_of(default))
                 .into()
         }
-        // A secret never goes through a form.
+        // A secret must not be asked for in a form.
         AnswerType::Secret => return None,
     };
     Some((property, !prompt.optional))
@@ -177,7 +176,7 @@ fn number(
             .default_value(default.and_then(Value::as_f64))
             .into();
     }
-    // A bound between two whole numbers is the next of them inside.
+    // A fractional bound is rounded inwards.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "what is beyond is as good as no bound"

@@ -1,4 +1,4 @@
-//! The protocol's framing: one JSON object a line, within bounds that are checked before memory is taken.
+//! The protocol's framing: one JSON object a line, with bounds that are checked before memory is allocated.
 
 use std::mem;
 
@@ -10,11 +10,11 @@ use crate::front::transport::{
     framing::{Cut, Framing, MAX_BODY, reserve_within, take},
 };
 
-/// Holds the line that is on its way: at most [`MAX_BODY`] bytes, and room for no more.
+/// The line being received: at most [`MAX_BODY`] bytes.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<u8>,
-    /// The line is too long, was refused, and is passed over.
+    /// Whether the line was refused as too long and the rest is being skipped.
     passes_over: bool,
 }
 
@@ -49,7 +49,7 @@ impl Framing for Lines {
         line
     }
 
-    /// There is no other way to end a connection.
+    /// The end of input is the only way to end a connection.
     fn end_of_input(&self) -> ConnectionEnd {
         if !self.line.trim_ascii().is_empty() || self.passes_over {
             let why =
@@ -63,7 +63,7 @@ impl Framing for Lines {
 }
 
 impl Lines {
-    /// Adds to the line; a refusal where that makes it too long.
+    /// Appends to the line. Returns a refusal if the line becomes too long.
     fn add(&mut self, part: &[u8]) -> Option<Cut> {
         if self.passes_over {
             return None;

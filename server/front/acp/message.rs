@@ -1,4 +1,4 @@
-//! JSON-RPC messages as they come in and go out.
+//! Incoming and outgoing JSON-RPC messages.
 
 use agent_client_protocol_schema::{
     rpc::{JsonRpcMessage, Notification},
@@ -12,16 +12,16 @@ use crate::front::{
     transport::framing::{MAX_DEPTH, is_deeper},
 };
 
-/// A message of the client's.
+/// A message from the client.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// It is to be answered.
+    /// A request: an answer is sent.
     Request {
         id: RequestId,
         method: String,
         params: Value,
     },
-    /// It is not answered.
+    /// A notification: no answer is sent.
     Notification { method: String, params: Value },
     /// The answer to a request of ours.
     Reply {
@@ -30,7 +30,7 @@ pub(super) enum Message {
     },
 }
 
-/// An answer to a request of the client's.
+/// An answer to a request of the client.
 pub(super) type Answer = JsonRpcMessage<Response<Value>>;
 
 #[derive(Deserialize)]
@@ -52,16 +52,16 @@ struct RawError {
     message: String,
 }
 
-/// Where the member is there, a `null` is a value like any other.
+/// Keeps a present `null` apart from a missing member.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
 impl Message {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What the client is answered where it is none. Nothing of the line is repeated.
+    /// The answer to an invalid line. Nothing of the line is repeated.
     pub(super) fn read(line: &[u8]) -> Result<Self, Answer> {
         let broken = |code, why: &str| answer(RequestId::Null, Err(error(code, why)));
         let Ok(text) = str::from_utf8(line) else {
@@ -112,7 +112,7 @@ impl RawMessage {
     }
 }
 
-/// The id of what may be meant as a request, although it is none.
+/// The id of an invalid line that may be meant as a request.
 fn id_of(text: &str) -> RequestId {
     let message: Value = serde_json::from_str(text).unwrap_or_default();
     let id = message.get("id").cloned().unwrap_or_default();
@@ -124,18 +124,18 @@ pub(super) fn answer(id: RequestId, result: Result<Value, Error>) -> Answer {
     JsonRpcMessage::wrap(Response::new(id, result))
 }
 
-/// An error with nothing but its text. Some clients show `details` alone, others the message.
+/// An error with only a text. Some clients show only `details`, others only the message.
 fn error(code: ErrorCode, text: &str) -> Error {
     Error::new(code.into(), text)
 }
 
-/// The text of an answer to a line whose request is not known.
+/// The answer to a line whose request is unknown.
 pub(super) fn refusal(code: i32, text: &str) -> String {
     let error = json!({ "code": code, "message": text });
     json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
 }
 
-/// A notification or request of ours.
+/// A notification to the client.
 pub(super) fn notification<P: Serialize>(method: &str, params: P) -> impl Serialize {
     JsonRpcMessage::wrap(Notification {
         method: method.into(),
@@ -143,7 +143,7 @@ pub(super) fn notification<P: Serialize>(method: &str, params: P) -> impl Serial
     })
 }
 
-/// What a request could not do, as the protocol's error.
+/// Converts the failure of a request to the protocol's error.
 pub(super) fn failure(failed: &RequestError) -> Error {
     match failed {
         RequestError::InvalidParams(why) => error(ErrorCode::InvalidParams, why),
@@ -156,7 +156,7 @@ pub(super) fn failure(failed: &RequestError) -> Error {
     }
 }
 
-/// Something that failed, in words. `data` has no other member: with one, a client shows the whole error.
+/// An error with a message. `data` has no other member, because a client would show the whole error then.
 pub(super) fn plain_failure(text: &str) -> Error {
     error(ErrorCode::InternalError, text).data(json!({ "details": text }))
 }

@@ -1,31 +1,31 @@
 //! The front end for clients of the Agent Client Protocol, version 1, over standard input and output.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `service` | which method is handled where |
+//! | `service` | the table of methods and their handlers |
 //! | `methods` | the handlers, one file a group of methods |
 //! | `turns` | a prompt from its params to its answer |
-//! | `replay` | turns that are over, shown as they were |
+//! | `replay` | finished turns, shown again |
 //! | `view` | a turn as a client sees it, and the client's answers to prompts |
-//! | `commands` | what a message that begins with `/` does |
-//! | `options` | what can be chosen for the turns of a session |
-//! | `connection` | the connection by its parts; empty before `initialize` |
+//! | `commands` | slash commands |
+//! | `options` | options for the turns of a session |
+//! | `connection` | the state of a connection; empty before `initialize` |
 //! | `session` | a conversation that a client has open |
 //! | `form` | questions as forms (pure) |
 //! | `permission` | permissions (pure) |
-//! | `content` | what a prompt says and what goes along with it |
-//! | `whole` | whole texts out of a diff |
+//! | `content` | text and attachments of a prompt |
+//! | `whole` | whole texts from a diff |
 //! | `updates` | Aside's updates as those of the protocol (pure) |
-//! | `documents` | files as the client has them |
-//! | `capabilities` | what the client can do, and what Aside can |
-//! | `client` | the client at the other end, and the only way to it |
+//! | `documents` | the client's files |
+//! | `capabilities` | capabilities of the client and of Aside |
+//! | `client` | the only way to the client |
 //! | `lines` | the framing: one JSON object a line |
-//! | `message` | messages as they come in and go out, and errors |
+//! | `message` | incoming and outgoing messages, and errors |
 //!
-//! Each uses only those below it. `editors/ACP.md` says what is done where the protocol leaves it open.
+//! Each uses only those below it. `editors/ACP.md` describes decisions that the protocol leaves open.
 //!
-//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run. The client is sent
-//! nothing that it did not announce.
+//! Invariant: other handlers run while one waits for a client, a provider, a tool or a human. The client is sent nothing
+//! that it did not announce.
 
 mod capabilities;
 mod client;
@@ -64,21 +64,21 @@ use super::transport::{
 };
 use crate::tool::Tool;
 
-/// Serves the client on standard input and output until it goes, and returns the exit code. What the process must not do
-/// after that is wait: a thread may hang in a read for ever.
+/// Serves the client on standard input and output until it leaves, and returns the exit code. The process must then
+/// exit without joining threads, because one may be blocked in a read for ever.
 ///
 /// # Errors
-/// Where standard input or output cannot be had.
+/// Fails if standard input or output cannot be used.
 pub async fn serve() -> io::Result<u8> {
     let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
     connect(input, output, Vec::new(), None).await
 }
 
-/// The same on other pipes, with `own` tools besides the built-in ones, and with state in `state_dir`, else in the usual
-/// place.
+/// Serves the client on other pipes, with `own` tools besides the built-in ones, and with state in `state_dir` or the
+/// default folder.
 ///
 /// # Errors
-/// Where the system gives no threads for the pipes.
+/// Fails if the threads for the pipes cannot be started.
 pub async fn connect(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -93,7 +93,7 @@ pub async fn connect(
     Ok(until_over(handling, pump.signals, &agent, &output).await)
 }
 
-/// Handles the client's messages one after another, up to the end of input.
+/// Handles the client's messages one after another until the end of input.
 async fn handle(mut input: Incoming, mut service: InOrder<Agent>, output: Outbox) {
     while let Some(line) = input.next().await {
         match Message::read(&line) {
@@ -105,7 +105,7 @@ async fn handle(mut input: Incoming, mut service: InOrder<Agent>, output: Outbox
             }
             Err(refusal) => output.say(&refusal),
         }
-        // Working off a long queue must keep nobody else from running.
+        // A long queue must not starve other tasks.
         yield_now().await;
     }
 }

@@ -1,4 +1,4 @@
-//! What a person can choose for the turns of a session: mode, model and effort.
+//! Options for the turns of a session: mode, model and effort.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::{
     turn::{record::Vocabulary, rules::Mode},
 };
 
-/// The ids of the options.
+/// Ids of the options.
 const MODE: &str = "mode";
 const MODEL: &str = "model";
 const EFFORT: &str = "effort";
-/// The value that chooses nothing: what is configured counts.
+/// Value for the configured setting.
 const DEFAULT: &str = "default";
-/// The words of `assistant.reasoning`, and what they are called.
+/// Words of `assistant.reasoning`, with their names.
 const EFFORTS: [(&str, &str); 6] = [
     (DEFAULT, "The model's own"),
     ("off", "Off"),
@@ -35,23 +35,23 @@ const EFFORTS: [(&str, &str); 6] = [
     ("max", "Max"),
 ];
 
-/// What can be chosen in a session now, and what is.
+/// The options of a session and their current values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SessionOptions {
     choice: TurnChoice,
     mode: Mode,
     modes: Vec<Mode>,
-    /// By provider; each `provider/model`.
+    /// Models by provider; each is `provider/model`.
     models: BTreeMap<String, Vec<String>>,
     model: String,
-    /// None where the model does not reason.
+    /// `None` if the model does not reason.
     effort: Option<String>,
 }
 
-/// Reads what can be chosen. Blocks on files.
+/// Reads the options. Blocks on files.
 ///
 /// # Errors
-/// Where the configuration cannot be used.
+/// Fails if the configuration is invalid.
 pub(super) fn read(at: &Connection, session: &Session) -> Result<SessionOptions> {
     let choice = session.choice();
     let layers = Layers {
@@ -87,7 +87,7 @@ pub(super) fn read(at: &Connection, session: &Session) -> Result<SessionOptions>
     })
 }
 
-/// In a workspace that is not trusted nothing runs unasked.
+/// The available modes: in an untrusted workspace nothing runs without approval.
 fn modes(read: &WorkspaceConfig) -> Vec<Mode> {
     let all = Mode::ALL.iter().copied();
     all.filter(|mode| read.trusted || !is_free(*mode)).collect()
@@ -116,10 +116,10 @@ fn effort(choice: &TurnChoice, settings: &Settings) -> String {
 }
 
 impl SessionOptions {
-    /// The same with another value for an option.
+    /// The choice with another value for an option.
     ///
     /// # Errors
-    /// There is no such option, or it has no such value.
+    /// Fails if the option or the value is unknown.
     pub(super) fn with(&self, option: &str, value: &str) -> Result<TurnChoice> {
         let mut choice = self.choice.clone();
         let none = || invalid("value: the option has no such value");
@@ -147,12 +147,12 @@ impl SessionOptions {
         Ok(choice)
     }
 
-    /// The mode that the next turn has.
+    /// The mode of the next turn.
     pub(super) fn mode(&self) -> &'static str {
         self.mode.word()
     }
 
-    /// The modes, for clients that know no options.
+    /// The modes, for clients without options.
     pub(super) fn modes(&self) -> SessionModeState {
         let modes = self.modes.iter().map(|mode| {
             let (name, description) = words(*mode);
@@ -208,7 +208,7 @@ impl SessionOptions {
     }
 }
 
-/// What a mode is called, and what it does.
+/// Name and description of a mode.
 fn words(mode: Mode) -> (&'static str, &'static str) {
     match mode {
         Mode::Ask => ("Ask", "Reading runs, the rest asks"),

@@ -1,4 +1,4 @@
-//! Permissions: what a client is asked, and what its answer says. Pure.
+//! Permissions: the request and the reading of the client's answer. Pure.
 
 use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -19,10 +19,10 @@ use crate::{
     visible::{in_sight, visible},
 };
 
-/// The id of the option that lets the model see a result.
+/// Id of the option that delivers a result to the model.
 const DELIVER: &str = "deliver";
 
-/// What the client is asked. `call` is the id by which it knows the call.
+/// The request for a prompt. `call` is the client's id of the call.
 pub(super) fn request(
     session: &SessionId,
     call: String,
@@ -44,8 +44,8 @@ pub(super) fn request(
     RequestPermissionRequest::new(session.clone(), call, options(prompt))
 }
 
-/// What the client's answer is to the prompt. An option that was not offered is a no; what cannot be read is a failure of
-/// the client, and no person's decision.
+/// Reads the client's answer. An option that was not offered is a no. An unreadable answer is a failure of the client
+/// and never a person's decision.
 pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswer {
     let reply = match reply {
         Ok(reply) => reply,
@@ -67,7 +67,7 @@ pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswe
     }
 }
 
-/// One line that says all where it can: some clients show nothing else.
+/// A title that is complete if possible, because some clients show nothing else.
 fn title(prompt: &Prompt) -> String {
     match (&prompt.kind, &prompt.preview) {
         (PromptKind::RunTool, Some(Preview::Command { text, .. })) => in_sight(text).into_owned(),
@@ -79,7 +79,7 @@ fn title(prompt: &Prompt) -> String {
     }
 }
 
-/// The diff first, for some clients look at nothing else; then what there is to know.
+/// The content: the diff first, because some clients show nothing else, and then the details.
 fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
     let mut content = Vec::new();
     match &prompt.preview {
@@ -106,7 +106,7 @@ fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
     content
 }
 
-/// At most one of each kind: clients label and bind keys by it, and of two one would be lost.
+/// The options: at most one of each kind, because clients label options and bind keys by kind.
 fn options(prompt: &Prompt) -> Vec<PermissionOption> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let option = |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), name, kind);
@@ -121,7 +121,7 @@ fn options(prompt: &Prompt) -> Vec<PermissionOption> {
         _ => false,
     };
     let mut options = vec![option(Permission::Once.word(), "Allow once", AllowOnce)];
-    // What clients call "always" should be no less than that, where there is a choice.
+    // The kind that clients label "always" should mean always, if that is offered.
     if offers(Permission::Always) {
         let name = "Always allow exactly this here";
         options.push(option(Permission::Always.word(), name, AllowAlways));

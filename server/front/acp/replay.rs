@@ -1,4 +1,4 @@
-//! Turns that are over, shown as they were.
+//! Replay of finished turns.
 
 use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
@@ -25,15 +25,15 @@ use crate::{
     turn::record::{CallKey, Level},
 };
 
-/// Bytes of a text whose change is shown.
+/// Maximum size in bytes of a text whose change is shown.
 const LARGE: u64 = 2 * 1024 * 1024;
-/// Bytes that may wait for the client before more of the history follows.
+/// Maximum number of bytes queued for the client before more of the history is sent.
 const ENOUGH: usize = 1024 * 1024;
 
-/// Shows all turns of a conversation, and what waits in the last one.
+/// Shows all turns of a conversation, and the open prompts of the last one.
 ///
 /// # Errors
-/// Where the conversation cannot be read.
+/// Fails if the conversation cannot be read.
 pub(super) async fn show(
     at: &Arc<Connection>,
     session: &Arc<Session>,

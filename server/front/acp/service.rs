@@ -1,4 +1,4 @@
-//! Which method is handled where.
+//! The table of methods and their handlers.
 
 use std::{
     convert::Infallible,
@@ -100,7 +100,7 @@ async fn request(agent: Agent, method: String, given: Value) -> Result<Value, Er
     handled.map_err(|failed| failure(&failed))
 }
 
-/// Reads the params, which may hold anything of the user's and are not repeated, and calls the handler.
+/// Reads the params and calls the handler. Errors do not repeat the params, which may be private.
 async fn call<P, R, F>(
     handler: impl FnOnce(Arc<Connection>, P) -> F,
     at: Arc<Connection>,
@@ -121,7 +121,7 @@ fn initialize(agent: &Agent, given: Value) -> Result<Value> {
     serde_json::to_value(introduction()).map_err(internal)
 }
 
-/// Handles a notification. One that nobody knows, or that cannot be read, changes nothing.
+/// Handles a notification. An unknown or invalid one is ignored.
 fn notification(agent: &Agent, method: &str, given: Value) {
     if method == "$/cancel_request" {
         if let Ok(withdrawn) = params::read::<CancelRequestNotification>(given, true) {

@@ -1,4 +1,4 @@
-//! A session: a conversation that a client has open, and how its next turns begin.
+//! A session: a conversation that a client has open, with the options of its next turns.
 
 use std::{
     collections::HashSet,
@@ -18,49 +18,49 @@ use crate::{
     turn::{record::Word, rules::Mode},
 };
 
-/// Prompts of a session that run or wait, at the most.
+/// Maximum number of running and waiting prompts of a session.
 const PROMPTS: usize = 64;
 
 /// A conversation that a client has open.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    /// The real path of the folder that it works in.
+    /// Real path of the working folder.
     pub(super) root: PathBuf,
-    /// The client's MCP servers by name.
+    /// MCP servers of the client, by name.
     pub(super) servers: Vec<(String, McpServer)>,
-    /// Holds the servers of its turns, as long as it is open.
+    /// Keeps the servers of its turns running while the session is open.
     pub(super) lease: ServerLease,
-    /// Shared with the same session opened anew.
+    /// State, shared with the same session when it is opened again.
     state: Arc<Mutex<SessionState>>,
 }
 
-/// What the person chose for the turns to come; what is not chosen is as configured.
+/// Choices for the next turns; the configuration applies to the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TurnChoice {
     pub(super) mode: Option<Mode>,
     /// `provider/model`.
     pub(super) model: Option<String>,
-    /// A word of the setting `assistant.reasoning`.
+    /// Word of the setting `assistant.reasoning`.
     pub(super) reasoning: Option<String>,
 }
 
 #[derive(Default)]
 struct SessionState {
     choice: TurnChoice,
-    /// Cancels each prompt that runs or waits.
+    /// Cancellation of each running or waiting prompt.
     prompts: Vec<(u64, CancellationToken)>,
     next: u64,
-    /// What the client heard of the workspace, which need not be said again.
+    /// Notices about the workspace that were already sent.
     heard: HashSet<String>,
-    /// In US dollars, so far.
+    /// Cost in US dollars so far.
     cost: f64,
 }
 
-/// A prompt that runs or waits, until this is dropped.
+/// A running or waiting prompt, until this is dropped.
 pub(super) struct ActivePrompt<'a> {
     session: &'a Session,
     number: u64,
-    /// Cancelled when the client wants it to end.
+    /// Cancelled when the client cancels the prompt.
     pub(super) cancelled: CancellationToken,
 }
 
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// The same, which goes on with what `before` has: its prompts can still be cancelled.
+    /// Takes over the state of `before`, whose prompts can still be cancelled.
     pub(super) fn goes_on_with(self, before: &Self) -> Self {
         Self {
             state: before.state.clone(),
@@ -88,10 +88,10 @@ impl Session {
         }
     }
 
-    /// A prompt came, which ends also where `withdrawn` is cancelled.
+    /// Registers a prompt. Cancelling `withdrawn` ends it too.
     ///
     /// # Errors
-    /// Too many wait already.
+    /// Fails if too many prompts are waiting.
     pub(super) fn prompt(&self, withdrawn: &CancellationToken) -> Result<ActivePrompt<'_>> {
         let mut state = self.state();
         if state.prompts.len() >= PROMPTS {
@@ -109,40 +109,40 @@ impl Session {
         })
     }
 
-    /// Cancels all prompts that run or wait.
+    /// Cancels all running and waiting prompts.
     pub(super) fn cancel(&self) {
         for (_, prompt) in &self.state().prompts {
             prompt.cancel();
         }
     }
 
-    /// What was chosen for the turns to come.
+    /// Choices for the next turns.
     pub(super) fn choice(&self) -> TurnChoice {
         self.state().choice.clone()
     }
 
-    /// Something else was chosen.
+    /// Replaces the choices for the next turns.
     pub(super) fn choose(&self, choice: TurnChoice) {
         self.state().choice = choice;
     }
 
-    /// Whether the client was not told this yet.
+    /// Whether this notice was not sent yet.
     pub(super) fn is_news(&self, text: &str) -> bool {
         self.state().heard.insert(text.to_owned())
     }
 
-    /// What the session cost so far, in US dollars.
+    /// Cost of the session so far, in US dollars.
     pub(super) fn cost(&self) -> f64 {
         self.state().cost
     }
 
-    /// It cost this by now.
+    /// Sets the cost of the session so far.
     pub(super) fn costs(&self, cost: f64) {
         self.state().cost = cost;
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {
-        // What is done while it is held cannot panic halfway.
+        // No holder can panic halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -155,7 +155,7 @@ impl Drop for ActivePrompt<'_> {
 }
 
 impl TurnChoice {
-    /// What a turn is started with.
+    /// Options to start a turn with.
     pub(super) fn options(&self) -> TurnOptions {
         TurnOptions {
             mode: self.mode.map(Word::Known),
@@ -164,7 +164,7 @@ impl TurnChoice {
         }
     }
 
-    /// What of it are settings.
+    /// The choices as settings.
     pub(super) fn flags(&self) -> Vec<Flag> {
         let typed = |name: &str, key: &str, value: &Option<String>| {
             let value: Value = json!(value.as_ref()?);

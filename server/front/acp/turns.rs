@@ -1,4 +1,4 @@
-//! A prompt from its params to its answer: queued, begun, shown, ended.
+//! A prompt from its params to its answer: queue, start, display, end.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -31,11 +31,11 @@ use crate::{
     },
 };
 
-/// What a turn begins with.
+/// Start of a turn.
 pub(super) enum Start {
-    /// What the user says.
+    /// A message of the user.
     Message(PromptContent),
-    /// The interrupted turn goes on.
+    /// A resume of the interrupted turn.
     Resume,
 }
 
@@ -48,10 +48,10 @@ impl Start {
     }
 }
 
-/// Runs a turn behind the session's other prompts, and says how it ended.
+/// Runs a turn after the session's other prompts and returns its stop reason.
 ///
 /// # Errors
-/// Where it could not begin, or failed. One that the client cancelled never does.
+/// Fails if the turn could not begin or failed. A cancelled turn is not an error.
 pub(super) async fn run(
     at: &Arc<Connection>,
     session: &Arc<Session>,
@@ -84,7 +84,7 @@ async fn in_turn(
     let (answered, over) = (answered(), CancellationToken::new());
     let _over = over.clone().drop_guard();
     at.tasks.spawn_until("queue", at.gone.clone(), async move {
-        // The next turn shows nothing before this one is answered.
+        // The next turn must not show anything before this prompt is answered.
         over.cancelled().await;
         answered.await;
         drop(place);
@@ -108,7 +108,7 @@ async fn begin(at: &Arc<Connection>, session: &Arc<Session>, start: Start) -> Re
     in_its_place(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
 }
 
-/// Reads what the turn begins with, and its configuration. Blocks on files.
+/// Reads the message and the configuration of the turn. Blocks on files.
 fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnConfig> {
     let roots = vec![session.root.clone()];
     let found = at.engine.conversations().find(roots, &session.id.0);
@@ -157,7 +157,7 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
     }
     let servers = &mut config.configuration.settings.mcp.servers;
     for (name, server) in &session.servers {
-        // The user's own server of this name is the user's.
+        // A server in the user's settings takes precedence over the client's.
         servers
             .entry(name.clone())
             .or_insert_with(|| server.clone());
@@ -165,7 +165,7 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
     Ok(config)
 }
 
-/// A turn that goes on keeps its model.
+/// Flags of a resumed turn, which keeps its model.
 fn resumed_flags(options: &TurnOptions) -> Vec<crate::config::Flag> {
     let choice = TurnChoice {
         model: options.model.clone(),
@@ -174,7 +174,7 @@ fn resumed_flags(options: &TurnOptions) -> Vec<crate::config::Flag> {
     choice.flags()
 }
 
-/// Shows a turn to its end. Where the client wants it to end, it is told so and shown on.
+/// Shows a turn to its end. If the client cancels the prompt, the turn is cancelled and shown on.
 async fn show(
     at: &Arc<Connection>,
     session: &Arc<Session>,
@@ -210,7 +210,7 @@ async fn show(
     response(ending.take())
 }
 
-/// How the protocol says how a turn ended.
+/// The protocol's stop reason for the end of a turn.
 fn response(completed: Option<TurnCompleted>) -> Result<PromptResponse> {
     let Some(completed) = completed else {
         return Err(internal(

@@ -1,4 +1,4 @@
-//! What of a turn a client is shown: Aside's updates as those of the protocol. Pure.
+//! Conversion of Aside's updates to those of the protocol. Pure.
 
 use std::{
     collections::HashMap,
@@ -26,51 +26,51 @@ use crate::{
     visible::visible,
 };
 
-/// Bytes of a command's output that are shown at its end, where it cannot be shown as it comes.
+/// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
 const OUTPUT: usize = 32 * 1024;
 
-/// A turn on its way to a client.
+/// A turn that is being shown to a client.
 pub(super) struct ShownTurn {
     turn: String,
     root: PathBuf,
     can: ClientAbilities,
     registry: Arc<Registry>,
-    /// By the provider's id.
+    /// Shown calls by the provider's id.
     calls: HashMap<String, ShownCall>,
-    /// How often a step began anew: its text has another id then.
+    /// Number of restarted steps; the text of a restarted step gets another id.
     anew: u32,
     lines: u32,
-    /// Tokens of the turn so far.
+    /// Usage of the turn so far.
     usage: Usage,
-    /// What the turns before cost.
+    /// Cost of the earlier turns.
     cost_before: f64,
 }
 
-/// A call that the client was told of.
+/// A call that the client knows.
 #[derive(Debug)]
 struct ShownCall {
     id: String,
     step: u32,
     is_command: bool,
-    /// Its change was shown to the person who was asked.
+    /// Whether the permission prompt already showed the diff.
     shows_diff: bool,
     output: String,
     left_out: usize,
-    /// The file that it changed last.
+    /// The file that the call changed last.
     file: Option<PathBuf>,
 }
 
-/// A change of one file, whole.
+/// A change of one file, with both texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileChange {
     pub(super) path: PathBuf,
-    /// None for a new file.
+    /// The text before; `None` for a new file.
     pub(super) old: Option<String>,
     pub(super) new: String,
 }
 
 impl ShownTurn {
-    /// A turn of which nothing was shown yet.
+    /// Creates the view of a turn that was not shown yet.
     pub(super) fn new(
         turn: &str,
         root: &Path,
@@ -91,7 +91,7 @@ impl ShownTurn {
         }
     }
 
-    /// What the client is told. A result's `change` is shown in place of its diff.
+    /// The protocol's updates for an update. A result's `change` replaces its diff.
     pub(super) fn update(
         &mut self,
         update: Update,
@@ -138,7 +138,7 @@ impl ShownTurn {
         }
     }
 
-    /// A line that is none of the model's.
+    /// A line of Aside's own.
     pub(super) fn line(&mut self, level: Level, text: &str) -> SessionUpdate {
         let text = visible(text);
         if self.can.notices {
@@ -154,25 +154,25 @@ impl ShownTurn {
         SessionUpdate::AgentMessageChunk(chunk)
     }
 
-    /// The id by which the client knows a call; none where it was not told of it, as of a hidden tool's.
+    /// The client's id of a call; `None` if the client does not know it, as with a hidden tool.
     pub(super) fn call_id(&self, call: &str) -> Option<&str> {
         self.calls.get(call).map(|call| call.id.as_str())
     }
 
-    /// The person who was asked about the call saw its change.
+    /// Notes that the permission prompt showed the call's change.
     pub(super) fn showed_diff(&mut self, call: &str) {
         if let Some(call) = self.calls.get_mut(call) {
             call.shows_diff = true;
         }
     }
 
-    /// The file that a call changed, where nobody saw the change yet.
+    /// The file that a call changed, if the change was not shown yet.
     pub(super) fn unseen_change(&self, call: &str) -> Option<&Path> {
         let call = self.calls.get(call)?;
         call.file.as_deref().filter(|_| !call.shows_diff)
     }
 
-    /// What the session cost so far, where that is known.
+    /// Known cost of the session so far.
     pub(super) fn cost(&self) -> f64 {
         self.cost_before + self.usage.cost_usd.unwrap_or_default()
     }
@@ -206,7 +206,7 @@ impl ShownTurn {
             let update = ToolCallUpdate::new(known.id.clone(), fields);
             return vec![SessionUpdate::ToolCallUpdate(update)];
         }
-        // Providers give the same id again in other turns, and some in other steps.
+        // Providers reuse ids in other turns, and some in other steps.
         let id = format!("{}.{step}.{call_id}", self.turn);
         let (kind, is_command) = kind(&self.registry, &name);
         let mut call = ToolCall::new(id.clone(), title)
@@ -239,7 +239,8 @@ impl ShownTurn {
         vec![SessionUpdate::ToolCall(call.raw_input(arguments))]
     }
 
-    /// Output goes out as it comes where it can be added to; sent whole again and again it would be quadratic.
+    /// Updates for a piece of output. Clients that cannot append get the output at the end, because sending the whole
+    /// again and again would be quadratic.
     fn output(&mut self, call: &str, text: &str) -> Vec<SessionUpdate> {
         let Some(call) = self.calls.get_mut(call) else {
             return Vec::new();
@@ -314,7 +315,7 @@ impl ShownTurn {
         vec![SessionUpdate::ToolCallUpdate(update)]
     }
 
-    /// What the context holds now is what the last response took and gave: all so far, less all before.
+    /// The used context: the tokens of the last request and response, which is the sum so far less the sum before.
     fn used(&mut self, usage: Usage) -> Option<SessionUpdate> {
         let before = std::mem::replace(&mut self.usage, usage);
         let sum = |usage: &Usage| {
@@ -339,7 +340,7 @@ impl FileChange {
     }
 }
 
-/// What a call of this tool does, for its picture; and whether it runs a command.
+/// The kind of a tool's calls, for the client's icon, and whether it runs a command.
 fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
     let Some(tool) = registry.get(tool) else {
         return (ToolKind::Other, false);
@@ -355,7 +356,7 @@ fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
     (kind, about.runs_commands)
 }
 
-/// What a command printed, or its end.
+/// The output of a command, or its tail.
 fn printed(call: &ShownCall) -> String {
     let start = call.output.len().saturating_sub(OUTPUT);
     let start = call.output.ceil_char_boundary(start);

@@ -1,4 +1,4 @@
-//! A turn as a client sees it.
+//! Display of a turn to the client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,20 +25,20 @@ use crate::{
     },
 };
 
-/// Bytes that may wait for the client before updates are held back and joined.
+/// Maximum number of bytes queued for the client before updates are delayed and joined.
 const ENOUGH: usize = 64 * 1024;
-/// How a workspace is trusted through a client of the protocol.
+/// Words that say how to trust a workspace in an ACP client.
 const TRUST: TrustWords = TrustWords {
     never: "The workspace is not trusted, so only tools that read will run; send /trust to see what trust \
             would change, or run `aside trust` in it.",
     again: "then send /trust, or run `aside trust` in it",
 };
 
-/// How a turn ended, once it has.
+/// End of a turn, once it has ended.
 #[derive(Clone, Default)]
 pub(super) struct TurnEnding(Arc<Mutex<Option<TurnCompleted>>>);
 
-/// A turn on its way to the client.
+/// A turn that is being shown to the client.
 pub(super) struct SessionView {
     pub(super) at: Arc<Connection>,
     pub(super) session: Arc<Session>,
@@ -47,7 +47,7 @@ pub(super) struct SessionView {
 }
 
 impl TurnEnding {
-    /// How it ended; none where it failed inside Aside.
+    /// The end of the turn; `None` if Aside itself failed.
     pub(super) fn take(&self) -> Option<TurnCompleted> {
         self.lock().take()
     }
@@ -67,7 +67,7 @@ impl SessionView {
         self.tell(line);
     }
 
-    /// The change that a result tells of, whole, where the person did not see it before.
+    /// The change of a result with both texts, if it was not shown before.
     async fn change(&self, update: &Update) -> Option<FileChange> {
         let Update::ToolResult {
             call_id,
@@ -83,7 +83,7 @@ impl SessionView {
         changed.await.ok().flatten()
     }
 
-    /// The id by which the client knows the call of a prompt.
+    /// The client's id of a prompt's call.
     fn call_of(&self, prompt: &Prompt) -> Option<&str> {
         self.shown.call_id(&prompt.tool.call_id)
     }
@@ -115,7 +115,7 @@ impl TurnView for SessionView {
             TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
                 true
             }
-            // Each is a message on the screen, which says the same of the workspace once.
+            // Each notice is a message on the screen, so one about the workspace is sent once.
             _ => self.session.is_news(&text),
         };
         is_shown.then_some(Update::Notice {
@@ -145,7 +145,7 @@ impl TurnView for SessionView {
         self.at.tasks.spawn_unawaited("prompt", asked);
     }
 
-    /// That its prompt is closed tells the task that waits for an answer.
+    /// Closing the prompt wakes the task that waits for an answer.
     async fn dismiss(&mut self, _: &str, _: DismissReason) {}
 
     async fn end(&mut self, completed: Option<TurnCompleted>) {
@@ -159,7 +159,7 @@ impl TurnView for SessionView {
         if let Some(error) = completed.as_ref().and_then(|it| it.error.as_ref())
             && error.code == ErrorCode::Limit
         {
-            // The stop reason alone does not say which.
+            // The stop reason does not name the limit.
             self.line(Level::Warning, &error.message);
         }
         *self.ending.lock() = completed;
@@ -171,7 +171,7 @@ impl TurnView for SessionView {
     }
 }
 
-/// What waits in an interrupted turn, and how it goes on.
+/// A sentence about the open prompts of an interrupted turn and how to resume it.
 pub(super) fn interrupted(prompts: &[Prompt]) -> String {
     let waits: String = prompts
         .iter()
@@ -180,8 +180,8 @@ pub(super) fn interrupted(prompts: &[Prompt]) -> String {
     format!("The turn was interrupted; send /resume to go on with it.{waits}")
 }
 
-/// Waits for the client's answer to a prompt. One that is settled in another way is withdrawn, and what the client says of
-/// it all the same goes on record as late.
+/// Waits for the client's answer to a prompt. If the prompt is settled in another way, the request is cancelled, and an
+/// answer that still comes is recorded as late.
 async fn ask(at: Arc<Connection>, open: PendingPrompt, request: Option<SentRequest>) {
     let conversations = at.engine.conversations();
     let Some(mut request) = request else {
@@ -197,7 +197,7 @@ async fn ask(at: Arc<Connection>, open: PendingPrompt, request: Option<SentReque
             request.reply().await
         }
     };
-    // A client that goes away decides nothing.
+    // A client that leaves decides nothing.
     let Some(reply) = reply else {
         return;
     };

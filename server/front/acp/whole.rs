@@ -1,13 +1,13 @@
-//! Whole texts out of a diff: some clients show nothing of a change but the texts before and after it.
+//! Reconstruction of whole texts from a diff, for clients that show a change only by both texts.
 
 use std::{fs, path::PathBuf};
 
 use super::updates::FileChange;
 
-/// Bytes of a file whose change is shown whole.
+/// Maximum size in bytes of a file whose change is shown whole.
 const LARGE: u64 = 2 * 1024 * 1024;
 
-/// The change that a diff tells of, where the file is as the diff left it. Blocks on the file.
+/// The change that a diff describes, if the file is as the diff left it. Blocks on the file.
 pub(super) fn change(path: PathBuf, diff: &str) -> Option<FileChange> {
     let is_small = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= LARGE);
     let new = fs::read_to_string(&path).ok().filter(|_| is_small)?;
@@ -15,7 +15,7 @@ pub(super) fn change(path: PathBuf, diff: &str) -> Option<FileChange> {
     Some(FileChange { path, old, new })
 }
 
-/// The text before a change, by the text after it and a unified diff; none where they do not belong together.
+/// The text before a change, from the text after it and a unified diff. `None` if they do not match.
 fn before(new: &str, diff: &str) -> Option<String> {
     let mut rest = new.split_inclusive('\n');
     let mut at = 1;
@@ -31,7 +31,7 @@ fn before(new: &str, diff: &str) -> Option<String> {
             }
             continue;
         }
-        // The mark of a last line without an end is said behind that line.
+        // The mark of a missing final newline follows the line.
         let ends = lines.next_if(|next| next.starts_with('\\')).is_none();
         let text = |line: &str| {
             let text = line.get(1..)?;
@@ -58,7 +58,7 @@ fn before(new: &str, diff: &str) -> Option<String> {
     Some(old)
 }
 
-/// Where a hunk begins in the new text: the number after `+`. Of a hunk without lines there it is the line before.
+/// First line of a hunk in the new text: the number after `+`, or the line before for a hunk without lines.
 fn first_of_new(header: &str) -> Option<usize> {
     let range = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
     let (start, count) = range.split_once(',').unwrap_or((range, "1"));

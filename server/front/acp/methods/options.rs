@@ -1,4 +1,4 @@
-//! `session/set_mode` and `session/set_config_option`: what the person chooses for the turns to come.
+//! `session/set_mode` and `session/set_config_option`: choices for the next turns.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(in super::super) async fn set_option(
     Ok(SetSessionConfigOptionResponse::new(options.options()))
 }
 
-/// Chooses a value, and says so in both ways that clients know: as an option, and as the mode.
+/// Sets an option and notifies the client of it both as an option and as the mode.
 async fn choose(
     at: &Arc<Connection>,
     session: &Arc<Session>,

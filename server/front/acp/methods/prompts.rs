@@ -1,4 +1,4 @@
-//! `session/prompt`, `session/cancel` and `_session/steering`: what the user says, and takes back.
+//! `session/prompt`, `session/cancel` and `_session/steering`.
 
 use std::sync::Arc;
 
@@ -37,15 +37,15 @@ pub(in super::super) struct SteeringResult {
     outcome: SteeringOutcome,
 }
 
-/// What became of what the user added.
+/// Outcome of a message that the user added.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum SteeringOutcome {
-    /// The turn that runs takes it in.
+    /// The running turn takes the message.
     Injected,
-    /// No turn ran, so that one was begun.
+    /// No turn was running, so one was started.
     StartedNewTurn,
-    /// No turn runs, and the client begins one itself.
+    /// No turn is running, and the client has to start one.
     PromptRequired,
 }
 
@@ -59,7 +59,7 @@ pub(in super::super) async fn prompt(
     turns::run(&at, &session, Start::Message(content)).await
 }
 
-/// `session/cancel`: all prompts of the session end, whatever they wait for.
+/// Serves the notification `session/cancel`: ends all prompts of the session.
 pub(in super::super) fn cancel(at: &Connection, given: Value) {
     let cancelled = params::read::<CancelNotification>(given, true);
     let session = cancelled.and_then(|cancelled| at.session(&cancelled.session_id));
@@ -68,7 +68,7 @@ pub(in super::super) fn cancel(at: &Connection, given: Value) {
     }
 }
 
-/// Serves the method `_session/steering`: the user adds something to the turn that runs.
+/// Serves the method `_session/steering`: adds a message to the running turn.
 pub(in super::super) async fn steer(
     at: Arc<Connection>,
     params: SteeringParams,

@@ -1,4 +1,4 @@
-//! `session/new`, `session/load` and what else is done with a session as a whole.
+//! `session/new`, `session/load` and other methods on a session as a whole.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,13 +29,13 @@ use crate::{
     },
 };
 
-/// Sessions of a page of `session/list`.
+/// Number of sessions on a page of `session/list`.
 const PAGE: usize = 50;
 
-/// How long a session is kept in which nothing was said. A client may leave one open for days before it does.
+/// Age at which an empty session is deleted. A client may leave one open for days before its first message.
 const EMPTY: Duration = Duration::from_hours(30 * 24);
 
-/// Serves the method `session/new`. The session is on disk before it is answered.
+/// Serves the method `session/new`. The session is on disk before the answer.
 pub(in super::super) async fn new(
     at: Arc<Connection>,
     params: NewSessionRequest,
@@ -48,7 +48,7 @@ pub(in super::super) async fn new(
         Ok((conversation, root))
     });
     let (conversation, root) = made.await?;
-    // Once is enough while a session is open there.
+    // Once is enough while a session is open in the folder.
     let is_first = !at.roots().contains(&root);
     let session = open(&at, conversation.id(), root, params.mcp_servers);
     let (modes, options) = choices(&at, &session).await;
@@ -60,7 +60,7 @@ pub(in super::super) async fn new(
         .config_options(options))
 }
 
-/// Serves the method `session/load`. The whole history is shown before it is answered.
+/// Serves the method `session/load`. The whole history is sent before the answer.
 pub(in super::super) async fn load(
     at: Arc<Connection>,
     params: LoadSessionRequest,
@@ -106,8 +106,8 @@ pub(in super::super) async fn fork(
         .config_options(options))
 }
 
-/// Serves the method `session/list`: the newest first, of one folder where it is named. Clients begin a session before
-/// anybody says anything, so that those in which nothing was said are not in it.
+/// Serves the method `session/list`: the newest first, of one folder if it is named. Empty sessions are left out,
+/// because clients create one before the first message.
 pub(in super::super) async fn list(
     at: Arc<Connection>,
     params: ListSessionsRequest,
@@ -116,7 +116,7 @@ pub(in super::super) async fn list(
     let cwd = params.cwd;
     let listed = at.disk.of_all(move || {
         let roots = match &cwd {
-            // Its folder need not be there any more.
+            // The folder may have been deleted.
             Some(cwd) => vec![(absolute(cwd)?, cwd.clone())],
             None => {
                 let here = std::env::current_dir().ok();
@@ -138,7 +138,7 @@ pub(in super::super) async fn list(
     page(listed.await?, params.cursor.as_deref())
 }
 
-/// Serves the method `session/close`: what runs in it is cancelled.
+/// Serves the method `session/close`: cancels everything that runs in the session.
 pub(in super::super) async fn close(
     at: Arc<Connection>,
     params: CloseSessionRequest,
@@ -148,7 +148,7 @@ pub(in super::super) async fn close(
     Ok(CloseSessionResponse::new())
 }
 
-/// Serves the method `session/delete`. What is not there is deleted already.
+/// Serves the method `session/delete`. A missing session counts as deleted.
 pub(in super::super) async fn delete(
     at: Arc<Connection>,
     params: DeleteSessionRequest,
@@ -188,12 +188,12 @@ pub(in super::super) async fn set_title(
     Ok(SetSessionTitleResponse::new(title))
 }
 
-/// Nothing was said in it, and nobody gave it a name.
+/// Whether a session has neither messages nor a title of the user.
 fn is_empty(listed: &ConversationSummary) -> bool {
     listed.turns == 0 && listed.title.is_empty()
 }
 
-/// Deletes the sessions of a folder that have been empty for long, when the client has its answer.
+/// Deletes old empty sessions of a folder, after the client has its answer.
 fn forget_empty(at: &Arc<Connection>, root: PathBuf) {
     let (connection, disk) = (at.clone(), at.disk.clone());
     let forget = move || {
@@ -217,7 +217,7 @@ fn forget_empty(at: &Arc<Connection>, root: PathBuf) {
         });
 }
 
-/// Cancels what runs in a session, if the client has it open, and waits for its end.
+/// Cancels everything that runs in an open session and waits for its end.
 async fn end(at: &Connection, id: &SessionId) {
     if at.close(id).is_some() {
         let_next_begin();
@@ -232,7 +232,7 @@ fn open(at: &Arc<Connection>, id: &str, root: PathBuf, servers: Vec<McpServer>) 
     session
 }
 
-/// What can be chosen in a session. Nothing where the configuration is broken: what is wrong with it the next prompt says.
+/// The options of a session. `None` if the configuration is invalid; the next prompt reports the error.
 async fn choices(
     at: &Arc<Connection>,
     session: &Arc<Session>,
@@ -259,7 +259,7 @@ async fn find(at: &Connection, id: &SessionId, cwd: PathBuf) -> Result<(Conversa
     found.await
 }
 
-/// Where conversations may be: where sessions are open, and here.
+/// Folders that may hold conversations: those of open sessions and the current one.
 fn places(at: &Connection) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
     at.roots().into_iter().chain(here).collect()
@@ -281,7 +281,7 @@ fn absolute(cwd: &Path) -> Result<PathBuf> {
     Ok(cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()))
 }
 
-/// A page ends with a time and an id; the next one has what is older.
+/// A page of the list and its cursor, which holds the time and id of the last entry.
 fn page(
     all: Vec<(ConversationSummary, PathBuf)>,
     cursor: Option<&str>,
@@ -315,7 +315,7 @@ fn info((listed, root): (ConversationSummary, PathBuf)) -> SessionInfo {
         .updated_at(time_text(listed.updated))
 }
 
-/// A server of the client's as one that is configured. Of those that Aside did not announce there is none.
+/// Converts an MCP server of the client to the settings. `None` for a transport that Aside did not announce.
 fn server(given: McpServer) -> Option<(String, settings::McpServer)> {
     let given = match given {
         McpServer::Stdio(given) => given,
