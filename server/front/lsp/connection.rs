@@ -1,4 +1,4 @@
-//! The server's side of a connection: empty before `initialize`, whole from then on.
+//! The server's side of a connection: empty before `initialize`, complete from then on.
 
 use std::{
     path::PathBuf,
@@ -40,20 +40,20 @@ use crate::{
     turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary},
 };
 
-/// What tower-lsp calls. Clones are one.
+/// The server that tower-lsp calls. Clones share one state.
 #[derive(Clone)]
 pub(super) struct Server {
     pipes: Arc<Pipes>,
     connection: Arc<OnceLock<Arc<Connection>>>,
 }
 
-/// What is there before the client says anything.
+/// Parts of a connection that exist before `initialize`.
 pub(super) struct Pipes {
-    /// tower-lsp's way to the client.
+    /// tower-lsp's handle of the client.
     pub(super) raw: tower_lsp::Client,
-    /// Tools that the program has besides the built-in ones.
+    /// Tools of the program besides the built-in ones.
     pub(super) own_tools: Vec<Arc<dyn Tool>>,
-    /// Where state is kept, if not in the usual place and the client names none.
+    /// State folder, unless the client names one; `None` for the default.
     pub(super) state_dir: Option<PathBuf>,
     pub(super) output: Outbox,
     pub(super) ends: Ends,
@@ -61,21 +61,21 @@ pub(super) struct Pipes {
     pub(super) tasks: Tasks,
 }
 
-/// What a client says of itself in `initialize`.
+/// Content of a client's `initialize`.
 pub(super) struct Introduction {
-    /// What the client can do.
+    /// Capabilities of the client.
     pub(super) capabilities: EditorCapabilities,
-    /// Its layers of settings.
+    /// Layers of settings from the client.
     pub(super) settings: ClientSettings,
     /// The folders of the workspace, as the client names them.
     pub(super) folders: Vec<Url>,
-    /// Where state is kept, if not in the usual place.
+    /// State folder; `None` for the default.
     pub(super) state_dir: Option<PathBuf>,
-    /// The id of the client's process.
+    /// Process id of the client.
     pub(super) process: Option<u32>,
 }
 
-/// A connection that was initialized, by its parts.
+/// An initialized connection.
 pub(super) struct Connection {
     pub(super) client: LspClient,
     pub(super) engine: Engine,
@@ -86,20 +86,20 @@ pub(super) struct Connection {
     pub(super) status: Arc<StatusLine>,
     pub(super) fallback: Arc<Fallback>,
     pub(super) tasks: Tasks,
-    /// What is read and written for requests of the client's.
+    /// Queue of disk work for requests of the client.
     pub(super) disk: DiskWork,
     /// Turns that are about to begin.
     pub(super) pending: PendingTurns,
-    /// Cancelled when the client wants the server to end: turns that begin later are interrupted at once.
+    /// Cancelled when the client shuts the server down. Turns that begin later are interrupted at once.
     pub(super) ending: CancellationToken,
-    /// Cancelled when the client went: nothing waits for the editor any more.
+    /// Cancelled when the client has left: nothing waits for the editor any more.
     pub(super) gone: CancellationToken,
-    /// Providers are being asked for their models.
+    /// Whether providers are being asked for their models.
     pub(super) asks_for_models: Arc<AtomicBool>,
 }
 
 impl Server {
-    /// A server whose client has said nothing yet.
+    /// Creates a server before `initialize`.
     pub(super) fn new(pipes: Pipes) -> Self {
         Self {
             pipes: Arc::new(pipes),
@@ -107,10 +107,10 @@ impl Server {
         }
     }
 
-    /// Makes the connection to a client that introduced itself.
+    /// Initializes the connection.
     ///
     /// # Errors
-    /// Where there is no place for state.
+    /// Fails if no state folder can be found.
     pub(super) fn connect(&self, introduction: Introduction) -> Result<()> {
         let pipes = &self.pipes;
         if let Some(process) = introduction.process
@@ -124,15 +124,15 @@ impl Server {
         Ok(())
     }
 
-    /// The connection, if it was initialized.
+    /// The initialized connection.
     pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
         self.connection.get()
     }
 
-    /// The connection; tower-lsp refuses every request before `initialize`.
+    /// The connection. tower-lsp refuses every request before `initialize`.
     ///
     /// # Errors
-    /// There is none yet.
+    /// Fails before `initialize`.
     pub(super) fn connection(&self) -> Result<Arc<Connection>> {
         let connection = self.connected().cloned();
         connection.ok_or_else(|| internal("initialize comes first"))
@@ -147,7 +147,7 @@ impl Server {
 impl Departure for Server {
     async fn leave(&self) {
         if let Some(connection) = self.connected() {
-            // An undo waits for the client no more.
+            // An undo stops waiting for the client.
             connection.ending.cancel();
             connection.gone.cancel();
             connection.engine.conversations().running().leave().await;
@@ -203,10 +203,10 @@ impl Connection {
         })
     }
 
-    /// Answers an open prompt in another way than where it was shown, and takes it off the client's screen.
+    /// Answers an open prompt by other means than its message, and takes it off the client's screen.
     ///
     /// # Errors
-    /// [`RequestError::UnknownPrompt`], and where the answer does not fit.
+    /// [`RequestError::UnknownPrompt`], or an answer that does not fit.
     pub(super) async fn answer(&self, open: &PendingPrompt, answer: PromptAnswer) -> Result<()> {
         let prompt_id = open.prompt.prompt_id.clone();
         match self.prompts.answer(open, answer).await {
@@ -221,7 +221,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells the client that a conversation changed, came or went.
+    /// Notifies the client that a conversation was created, changed or deleted.
     pub(super) async fn conversation_changed(&self, conversation_id: &str) {
         let conversation_id = conversation_id.to_owned();
         self.client

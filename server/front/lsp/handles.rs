@@ -1,4 +1,4 @@
-//! The parts of a connection that its other parts share.
+//! Shared parts of a connection.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::{
     front::{relay::prompts::Prompts, transport::tasks::Tasks},
 };
 
-/// Handles of the shared parts of a connection. Clones are the same parts.
+/// Handles of the shared parts of a connection. Clones share them.
 #[derive(Clone)]
 pub(super) struct Handles {
-    /// The client at the other end.
+    /// The client.
     pub(super) client: LspClient,
-    /// What runs turns.
+    /// The engine that runs turns.
     pub(super) engine: Engine,
     /// The prompts that are open.
     pub(super) prompts: Arc<Prompts>,
-    /// The workspace as the client has it.
+    /// Folders and settings of the client.
     pub(super) workspace: Arc<EditorWorkspace>,
     /// The tasks of the connection.
     pub(super) tasks: Tasks,

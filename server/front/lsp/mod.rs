@@ -1,25 +1,25 @@
 //! The front end for editors: a Language Server over standard input and output.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `server` | what tower-lsp calls: LSP's methods, and the routes of the protocol's own |
+//! | `server` | the service for tower-lsp: LSP's methods, and the routes of the protocol's own |
 //! | `methods` | the handlers, one file a group of methods |
-//! | `turns` | a turn for a client: how it begins, and what it tells the client |
-//! | `connection` | the connection by its parts; empty before `initialize` |
+//! | `turns` | the start of a turn and its display to the client |
+//! | `connection` | the state of a connection; empty before `initialize` |
 //! | `fallback` | prompts and turns for a client without the `aside` capability |
-//! | `status` | how the server is, for a status line |
+//! | `status` | the health of the server, for a status line |
 //! | `pending` | turns that are about to begin |
 //! | `handles` | the parts of the connection that the rooms above share |
-//! | `documents` | open documents: what tools read, saved or not, and change |
-//! | `settings` | the workspace as the client has it: folders and layers of settings |
-//! | `client` | the client at the other end, and the only way to it |
-//! | `tower` | what tower-lsp needs around it: headers, bytes to read, and errors as it sends them |
-//! | `lock` | locks that nobody can leave broken |
+//! | `documents` | open documents, which tools read and change |
+//! | `settings` | folders and layers of settings of the client |
+//! | `client` | the only way to the client |
+//! | `tower` | adapters for tower-lsp: headers, input and errors |
+//! | `lock` | locks that ignore poisoning |
 //!
-//! Each uses only those below it. Outside there are `relay` and `transport`, which know no Language Server.
+//! Each uses only those below it. `relay` and `transport` are shared with ACP and know nothing of LSP.
 //!
-//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run. tower-lsp is used here
-//! and nowhere else, its client only in `client`.
+//! Invariant: other handlers run while one waits for a client, a provider, a tool or a human. Only this room uses
+//! tower-lsp, and only `client` uses its client.
 
 mod client;
 mod connection;
@@ -48,21 +48,21 @@ use self::{
 use super::transport::{claim, in_order::InOrder, last::until_over, pump::Pump, tasks::Tasks};
 use crate::tool::Tool;
 
-/// Serves the client on standard input and output until it goes, and returns the exit code: 0 where it had asked
-/// for the end. What the process must not do after that is wait: a thread may hang in a read for ever.
+/// Serves the client on standard input and output until it leaves, and returns the exit code: 0 after `shutdown`. The
+/// process must then exit without joining threads, because one may be blocked in a read for ever.
 ///
 /// # Errors
-/// Where standard input or output cannot be had.
+/// Fails if standard input or output cannot be used.
 pub async fn serve() -> io::Result<u8> {
     let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
     connect(input, output, Vec::new(), None).await
 }
 
-/// The same on other pipes, with `own` tools besides the built-in ones, and with state in `state_dir`, else in the usual
-/// place, unless the client names one.
+/// Serves the client on other pipes, with `own` tools besides the built-in ones. State is kept in the folder that the
+/// client names, or else in `state_dir`, or else in the default folder.
 ///
 /// # Errors
-/// Where the system gives no threads for the pipes.
+/// Fails if the threads for the pipes cannot be started.
 pub async fn connect(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,

@@ -1,4 +1,4 @@
-//! Turns that are about to begin: their files are still being read, and they can be cancelled already.
+//! Turns that are about to begin: their files are still being read, but they can be cancelled already.
 
 use std::{
     collections::HashSet,
@@ -7,7 +7,7 @@ use std::{
 
 use super::lock::lock;
 
-/// The turns that are about to begin. Clones are one.
+/// The turns that are about to begin. Clones share one list.
 #[derive(Clone, Default)]
 pub(super) struct PendingTurns(Arc<Mutex<PendingList>>);
 
@@ -17,36 +17,36 @@ struct PendingList {
     turns: Vec<ExpectedTurn>,
 }
 
-/// What is known of a turn before it begins.
+/// A turn that is about to begin.
 struct ExpectedTurn {
     number: u64,
     id: ExpectedId,
     conversation: Option<String>,
-    /// It is to be cancelled, whatever its id.
+    /// Whether the turn is cancelled, whatever its id.
     is_cancelled: bool,
-    /// The ids under which it was cancelled.
+    /// Ids by which it may have been cancelled.
     cancelled: HashSet<String>,
 }
 
-/// What is known of the id of a turn that is about to begin.
+/// Knowledge about the id of a turn that is about to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedId {
     /// The client chose it.
     Given(String),
-    /// It is on record: the turn is resumed.
+    /// The id is on record, because the turn is resumed.
     OnRecord,
-    /// It is chosen when the turn begins: nobody can know it yet.
+    /// The id is chosen when the turn begins.
     Unknown,
 }
 
-/// A turn that is about to begin, until this is dropped.
+/// Registration of a turn that is about to begin, until this is dropped.
 pub(super) struct PendingTurn {
     all: PendingTurns,
     number: u64,
 }
 
 impl PendingTurns {
-    /// A turn is about to begin, in this conversation or a new one.
+    /// Registers a turn in this conversation, or a new one.
     pub(super) fn add(&self, id: ExpectedId, conversation: Option<String>) -> PendingTurn {
         let mut list = lock(&self.0);
         list.next += 1;
@@ -64,7 +64,7 @@ impl PendingTurns {
         }
     }
 
-    /// Has the turn of this id cancelled as soon as it begins. False where none is about to that could have it.
+    /// Cancels the turn with this id as soon as it begins. Returns false if no pending turn can have this id.
     pub(super) fn cancel(&self, turn: &str) -> bool {
         let mut list = lock(&self.0);
         let mut may_be = false;
@@ -75,7 +75,7 @@ impl PendingTurns {
         may_be
     }
 
-    /// Has all turns cancelled as soon as they begin, or those of a conversation.
+    /// Cancels all pending turns, or those of a conversation, as soon as they begin.
     pub(super) fn cancel_all(&self, conversation: Option<&str>) {
         for expected in &mut lock(&self.0).turns {
             if conversation.is_none() || expected.conversation.as_deref() == conversation {
@@ -84,7 +84,7 @@ impl PendingTurns {
         }
     }
 
-    /// The lane in which a turn of this id may be about to begin.
+    /// The lane of a pending turn that may have this id.
     pub(super) fn lane(&self, turn: &str) -> Option<String> {
         let list = lock(&self.0);
         let found = list.turns.iter().find(|it| it.may_be(turn))?;
@@ -93,7 +93,7 @@ impl PendingTurns {
 }
 
 impl PendingTurn {
-    /// Whether the turn, which has this id, was cancelled before it began.
+    /// Whether the turn with this id was cancelled before it began.
     pub(super) fn is_cancelled(&self, turn: &str) -> bool {
         let list = lock(&self.all.0);
         let mut own = list.turns.iter().filter(|it| it.number == self.number);

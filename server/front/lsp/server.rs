@@ -1,4 +1,4 @@
-//! What tower-lsp calls: LSP's methods, and the routes of the protocol's own.
+//! The service for tower-lsp: LSP's methods, and the routes of the protocol's own.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::front::{
     },
 };
 
-/// A service and the way to its client.
+/// Creates a service and the socket of its client.
 pub(super) fn service(
     server: impl FnOnce(tower_lsp::Client) -> Server,
 ) -> (LspService<Server>, ClientSocket) {
@@ -40,7 +40,7 @@ pub(super) fn service(
         .finish()
 }
 
-/// Handlers by the rows of the protocol's table.
+/// Handlers for the rows of the protocol's table.
 struct Routes {
     service: LspServiceBuilder<Server>,
     names: Vec<&'static str>,
@@ -72,7 +72,7 @@ fn routes(service: LspServiceBuilder<Server>) -> Routes {
 }
 
 impl Routes {
-    /// Calls `handler` for the method `M`. Both have the same params and result, or this does not compile.
+    /// Routes the method `M` to `handler`. Params and result must have the same types.
     fn add<M, H, F>(mut self, handler: H) -> Self
     where
         M: ServerRequest,
@@ -120,7 +120,7 @@ impl LanguageServer for Server {
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         if let Some(at) = self.connected() {
             at.ending.cancel();
-            // The turns end on their own time; that they have is waited for at the end of the connection.
+            // The end of the connection waits for these turns.
             for turn in at.engine.conversations().running().all() {
                 turn.leave().await;
             }

@@ -1,4 +1,4 @@
-//! The workspace as the client has it: its folders, and the layers of settings that the client sends.
+//! Folders and layers of settings of the client.
 
 use std::{
     cmp::Reverse,
@@ -24,14 +24,14 @@ use crate::{
     session::conversation::{Conversation, ConversationSummary},
 };
 
-/// The client's layers of settings. They may hold secrets, so they cannot be printed.
+/// The client's layers of settings. Without `Debug`, because they may hold secrets.
 #[derive(Clone, Default)]
 pub(super) struct ClientSettings {
     /// Settings of the user's scope.
     pub(super) config: Option<Value>,
-    /// Settings that the workspace has a say in.
+    /// Settings that the workspace can change.
     pub(super) workspace_config: Option<Value>,
-    /// The client says that the user trusts the workspace. Clones are one: trust that ends, ends for all.
+    /// Whether the client reports that the user trusts the workspace. Clones share it, so revoking applies to all.
     pub(super) trusted: Arc<AtomicBool>,
 }
 
@@ -39,12 +39,12 @@ pub(super) struct ClientSettings {
 pub(super) struct EditorWorkspace {
     engine: Engine,
     settings: Mutex<ClientSettings>,
-    /// As the client named them.
+    /// Folders as the client named them.
     folders: Mutex<Vec<Url>>,
 }
 
 impl EditorWorkspace {
-    /// What the client said in `initialize`.
+    /// Creates it from `initialize`.
     pub(super) fn new(engine: Engine, settings: ClientSettings, folders: Vec<Url>) -> Self {
         Self {
             engine,
@@ -53,14 +53,14 @@ impl EditorWorkspace {
         }
     }
 
-    /// The workspace as it is now. What the client says later does not change it, but trust in it may end.
+    /// A snapshot. Later messages of the client do not change it, but trust may end.
     pub(super) fn as_of_now(&self) -> Arc<Self> {
         let settings = lock(&self.settings).clone();
         let folders = lock(&self.folders).clone();
         Arc::new(Self::new(self.engine.clone(), settings, folders))
     }
 
-    /// Folders were opened or closed.
+    /// Takes opened and closed folders.
     pub(super) fn folders_changed(&self, event: WorkspaceFoldersChangeEvent) {
         let mut folders = lock(&self.folders);
         for removed in event.removed {
@@ -70,12 +70,12 @@ impl EditorWorkspace {
         folders.extend(event.added.into_iter().map(|folder| folder.uri));
     }
 
-    /// Takes all of the client's settings anew.
+    /// Replaces all of the client's settings.
     pub(super) fn take(&self, settings: ClientSettings) {
         *lock(&self.settings) = settings;
     }
 
-    /// The client's word that the workspace is trusted counts no more.
+    /// Ignores the client's trust from now on.
     pub(super) fn revoke_trust(&self) {
         lock(&self.settings).trusted.store(false, Ordering::Relaxed);
     }
@@ -85,14 +85,14 @@ impl EditorWorkspace {
         self.folders().into_iter().next()
     }
 
-    /// The real path of this folder, else of the workspace's first, else of the one that stands for none. Reads links.
+    /// The real path of `folder`, or of the first folder, or of the stand-in for no folder. Reads links.
     pub(super) fn root(&self, folder: Option<&Path>) -> PathBuf {
         let root = folder.map(Path::to_owned).or_else(|| self.first_folder());
         let root = root.unwrap_or_else(|| self.engine.no_workspace());
         root.canonicalize().unwrap_or(root)
     }
 
-    /// The folders of the workspace, each by its real path; at least one. Reads links.
+    /// The real paths of all folders; at least one. Reads links.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let folders = self.folders();
         if folders.is_empty() {
@@ -104,8 +104,7 @@ impl EditorWorkspace {
             .collect()
     }
 
-    /// The client's layers for a folder, and these flags. The client's word on trust is for the folders that it
-    /// opened, and what is in them.
+    /// The client's layers for a folder, with these flags. The client's trust covers only the folders that it opened.
     pub(super) fn layers(&self, root: &Path, flags: Vec<Flag>) -> Layers {
         let is_open =
             !self.folders().is_empty() && self.roots().iter().any(|open| root.starts_with(open));
@@ -126,25 +125,25 @@ impl EditorWorkspace {
     /// The configuration of a turn in this folder. Reads files.
     ///
     /// # Errors
-    /// Where the configuration cannot be used.
+    /// Fails if the configuration is invalid.
     pub(super) fn configuration(&self, root: &Path) -> Result<WorkspaceConfig> {
         let layers = self.layers(root, Vec::new());
         Ok(self.engine.configuration(root, &layers)?)
     }
 
-    /// The conversation of this id, whole, in whichever folder, and that folder. Reads files.
+    /// The conversation with this id and its folder. Reads files.
     ///
     /// # Errors
-    /// [`RequestError::UnknownConversation`], and where a store cannot be opened.
+    /// [`RequestError::UnknownConversation`], or a store that cannot be opened.
     pub(super) fn conversation(&self, id: &str) -> Result<(Conversation, PathBuf)> {
         let found = self.engine.conversations().find(self.roots(), id);
         found.map_err(not_found)
     }
 
-    /// The conversations of the workspace's folders, the one that was changed last first. Reads files.
+    /// The conversations of all folders, the last changed first. Reads files.
     ///
     /// # Errors
-    /// Where a store cannot be opened or read.
+    /// Fails if a store cannot be opened or read.
     pub(super) fn conversations_by_age(&self) -> Result<Vec<ConversationSummary>> {
         let mut all = Vec::new();
         for root in self.roots() {
@@ -158,15 +157,15 @@ impl EditorWorkspace {
         let folders = lock(&self.folders);
         let paths = folders.iter().map(Url::to_file_path);
         let mut paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
-        // Clients name their root twice.
+        // Clients name their root folder twice.
         paths.dedup();
         paths
     }
 }
 
 impl ClientSettings {
-    /// What a client says. One that does not speak the protocol may have read it in the workspace, so that it counts
-    /// as the workspace's, and is no word of the user's on trust.
+    /// Reads a client's options. A stock client may take them from a file of the workspace, so its settings count as the
+    /// workspace's, and its trust is ignored.
     pub(super) fn of(options: InitializationOptions, speaks_aside: bool) -> Self {
         let InitializationOptions {
             config,

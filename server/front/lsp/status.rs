@@ -1,5 +1,5 @@
-//! How the server is, for a status line: whether the configuration can be used, whether there is a model, whether a turn
-//! runs. The configuration is looked at in the background; a look that waits for a network holds nobody up.
+//! Health of the server for a status line: whether the configuration is valid, whether there is a model, whether a turn
+//! runs. The configuration is checked in the background, so that waiting for the network blocks nothing.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,17 +22,17 @@ use crate::{
 const NOT_TRUSTED: &str =
     "The workspace is not trusted: tools only read here, and of its settings little counts.";
 
-/// The status of the server, as the client knows it and as it is.
+/// The status of the server, and the one that the client knows.
 pub(super) struct StatusLine {
     handles: Handles,
     found: Mutex<Findings>,
-    /// Counts the looks: a slow one does not undo what a later one found.
+    /// Number of checks, so that a slow one does not override a later one.
     looks: AtomicU64,
-    /// What the client was sent last.
+    /// The status that was sent last.
     sent: Mutex<Option<StatusParams>>,
 }
 
-/// What the last look at the configuration found.
+/// Findings of the last check.
 #[derive(Clone, Debug, Default)]
 struct Findings {
     health: Health,
@@ -41,7 +41,7 @@ struct Findings {
 }
 
 impl StatusLine {
-    /// A status of which the client was told nothing yet.
+    /// Creates a status that was not sent yet.
     pub(super) fn new(handles: Handles) -> Self {
         Self {
             handles,
@@ -51,14 +51,14 @@ impl StatusLine {
         }
     }
 
-    /// Looks at the configuration and the model, where nobody did yet.
+    /// Checks configuration and model, unless that was done before.
     pub(super) fn look_once(self: &Arc<Self>) {
         if self.looks.load(Ordering::Relaxed) == 0 {
             self.look_again();
         }
     }
 
-    /// Looks at the configuration and the model anew, in the background, and tells the client what changed.
+    /// Checks configuration and model again in the background, and notifies the client of a change.
     pub(super) fn look_again(self: &Arc<Self>) {
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         let (status, over) = (self.clone(), self.handles.client.closed().clone());
@@ -73,7 +73,7 @@ impl StatusLine {
             });
     }
 
-    /// Tells the client the status, where it changed. `model`: that of the turn that begins.
+    /// Sends the status if it changed. `model` is the model of a turn that begins.
     pub(super) async fn tell(&self, model: Option<String>) {
         let now = {
             let mut sent = lock(&self.sent);

@@ -1,39 +1,39 @@
-//! What the client can do, as it said in `initialize`.
+//! Capabilities of the client, from `initialize`.
 
 use tower_lsp::lsp_types::{self, WindowClientCapabilities, WorkspaceClientCapabilities};
 
 use crate::{front::wire::introduction::ClientCapabilities, turn::rules};
 
-/// What the client said of itself.
+/// Capabilities of the client.
 #[derive(Debug)]
 pub(in super::super) struct EditorCapabilities {
-    /// Its name and version, and whether it can hide what is typed.
+    /// Name and version of the client, and whether it can hide typed text.
     pub(in super::super) client: rules::Client,
-    /// Its part of the protocol; none for a fallback client.
+    /// Its capabilities in Aside's protocol; `None` for a fallback client.
     pub(in super::super) aside: Option<ClientCapabilities>,
-    /// What it can do of LSP.
+    /// Its capabilities in LSP.
     pub(in super::super) lsp: lsp_types::ClientCapabilities,
-    /// Positions count UTF-8 bytes, not UTF-16 units.
+    /// Whether positions count UTF-8 bytes instead of UTF-16 units.
     pub(in super::super) utf8: bool,
 }
 
 impl EditorCapabilities {
-    /// It takes part in the protocol.
+    /// Whether the client speaks Aside's protocol.
     pub(in super::super) fn speaks_aside(&self) -> bool {
         self.aside.is_some()
     }
 
-    /// It shows prompts by `aside/prompt`.
+    /// Whether the client supports `aside/prompt`.
     pub(in super::super) fn shows_prompts(&self) -> bool {
         self.aside.as_ref().is_some_and(|aside| aside.prompt)
     }
 
-    /// It saves documents when it is told to, by `aside/document/save`.
+    /// Whether the client supports `aside/document/save`.
     pub(in super::super) fn saves(&self) -> bool {
         self.aside.as_ref().is_some_and(|aside| aside.save)
     }
 
-    /// It shows messages beside the text, where they take a click: VS Code and what is built from its source do.
+    /// Whether the client shows messages beside the text, where they need a click, as VS Code and its forks do.
     pub(in super::super) fn shows_messages_beside(&self) -> bool {
         let name = self.client.name.as_str();
         name.starts_with("Visual Studio Code")
@@ -41,7 +41,7 @@ impl EditorCapabilities {
             || ["VSCodium", "code-server"].contains(&name)
     }
 
-    /// It can show a file.
+    /// Whether the client can show a file.
     pub(in super::super) fn shows_pages(&self) -> bool {
         let shows = self
             .window()
@@ -49,18 +49,18 @@ impl EditorCapabilities {
         shows.is_some_and(|shows| shows.support)
     }
 
-    /// It can show the progress of work.
+    /// Whether the client can show progress.
     pub(in super::super) fn shows_progress(&self) -> bool {
         self.window().and_then(|window| window.work_done_progress) == Some(true)
     }
 
-    /// It can change documents when it is told to.
+    /// Whether the client supports `workspace/applyEdit`.
     pub(in super::super) fn applies_edits(&self) -> bool {
         self.workspace().and_then(|workspace| workspace.apply_edit) == Some(true)
     }
 
-    /// Edits may name the version of the document. Not all clients that take versions say so; what counts is that none
-    /// says no.
+    /// Whether edits may name the version of the document. Some clients accept versions without saying so, so only an
+    /// explicit no counts.
     pub(in super::super) fn takes_versions(&self) -> bool {
         let edits = self
             .workspace()
@@ -68,14 +68,14 @@ impl EditorCapabilities {
         edits.and_then(|edits| edits.document_changes) != Some(false)
     }
 
-    /// It can be asked for its settings.
+    /// Whether the client can be asked for its settings.
     pub(in super::super) fn has_settings(&self) -> bool {
         self.workspace()
             .and_then(|workspace| workspace.configuration)
             == Some(true)
     }
 
-    /// It says when its settings change, once that is registered.
+    /// Whether the client supports registration for changes of its settings.
     pub(in super::super) fn registers_settings(&self) -> bool {
         let changes = self
             .workspace()
@@ -83,7 +83,7 @@ impl EditorCapabilities {
         changes.and_then(|changes| changes.dynamic_registration) == Some(true)
     }
 
-    /// It takes code actions as such, not only commands.
+    /// Whether the client accepts code action literals and not only commands.
     pub(in super::super) fn takes_action_literals(&self) -> bool {
         let document = self.lsp.text_document.as_ref();
         let actions = document.and_then(|document| document.code_action.as_ref());

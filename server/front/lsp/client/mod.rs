@@ -1,15 +1,15 @@
-//! The client at the other end, and the only way to it.
+//! The only way to the client.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`capabilities`] | what the client can do, as it said in `initialize` |
-//! | [`reply`] | the reply to a request, which may be waited for or not |
-//! | `lsp` | which of LSP's own methods are called |
+//! | [`capabilities`] | capabilities of the client, from `initialize` |
+//! | [`reply`] | the reply to a request |
+//! | `lsp` | LSP's own methods that are called |
 //! | [`tools`] | tools that run in the editor |
-//! | [`registration`] | the client's settings: asked for, and whether it says when they change |
+//! | [`registration`] | requests for the client's settings and for notice of their changes |
 //!
-//! Invariant: the future of a request to the client is owned by a task until the client replies. tower-lsp panics
-//! where a reply comes to a request whose future was dropped, so nothing else may hold tower-lsp's client.
+//! Invariant: a task owns the future of a request until the client replies. tower-lsp panics on a reply to a request
+//! whose future was dropped, so nothing else may hold tower-lsp's client.
 
 pub(super) mod capabilities;
 mod lsp;
@@ -43,20 +43,20 @@ use crate::{
     visible::without_links,
 };
 
-/// The way to the client. A cheap handle: all clones are one.
+/// Handle of the client. Clones share one connection.
 #[derive(Clone)]
 pub(super) struct LspClient {
     raw: tower_lsp::Client,
     capabilities: Arc<EditorCapabilities>,
     output: Outbox,
     signals: Signals,
-    /// From now on no reply counts.
+    /// Cancelled when replies no longer count.
     closed: CancellationToken,
     tasks: Tasks,
 }
 
 impl LspClient {
-    /// The client behind tower-lsp's handle, with what it said of itself.
+    /// Creates the handle with the client's capabilities.
     pub(super) fn new(
         raw: tower_lsp::Client,
         capabilities: Arc<EditorCapabilities>,
@@ -74,12 +74,12 @@ impl LspClient {
         }
     }
 
-    /// What the client can do.
+    /// Capabilities of the client.
     pub(super) fn can(&self) -> &EditorCapabilities {
         &self.capabilities
     }
 
-    /// Sends a request. A task owns it until the client replies; dropping the `Reply` only ends the waiting.
+    /// Sends a request. A task owns it until the client replies; dropping the `Reply` only stops waiting.
     pub(super) fn request<M: ClientRequest>(&self, params: M::Params) -> Reply<M::Result> {
         let (raw, signals, closed) = (self.raw.clone(), self.signals.clone(), self.closed.clone());
         let (replies, reply) = Reply::channel();
@@ -88,7 +88,7 @@ impl LspClient {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    // Nobody may wait for it any more.
+                    // The receiver may be gone.
                     let _ = replies.send(read::<M>(answer, signals.now().is_some()));
                 }
                 () = closed.cancelled() => {
@@ -100,22 +100,22 @@ impl LspClient {
         reply
     }
 
-    /// Sends a notification. A client without the `aside` capability gets none of the protocol's own.
+    /// Sends a notification. Those of Aside's protocol are not sent to a fallback client.
     pub(super) async fn notify<M: ClientNotification>(&self, params: M::Params) {
         if self.capabilities.speaks_aside() || !M::NAME.starts_with("aside/") {
             self.raw.send_notification::<Raw<M>>(params).await;
         }
     }
 
-    /// Shows a text to the person. Whoever's words are in it, the client makes no link of them.
+    /// Shows a message. Its text is changed so that the client makes no links of it, whoever wrote it.
     pub(super) async fn show_message(&self, typ: MessageType, message: &str) {
         let message = without_links(message);
         self.notify::<ShowMessage>(ShowMessageParams { typ, message })
             .await;
     }
 
-    /// Shows a text to the person with the titles of actions, one of which may be chosen. No link is made of it either;
-    /// titles come back as they are given.
+    /// Shows a message with titles of actions to choose from. The client makes no links of the text; titles come back
+    /// unchanged.
     pub(super) fn ask_by_message(
         &self,
         typ: MessageType,
@@ -133,24 +133,24 @@ impl LspClient {
         })
     }
 
-    /// Writes a text to the log that the client keeps of the server.
+    /// Writes a text to the client's log of the server.
     pub(super) async fn log_message(&self, typ: MessageType, message: &str) {
         let message = message.to_owned();
         self.notify::<LogMessage>(LogMessageParams { typ, message })
             .await;
     }
 
-    /// Waits until fewer than `bytes` bytes wait for the client.
+    /// Waits until fewer than `bytes` bytes are queued for the client.
     pub(super) async fn room(&self, bytes: usize) {
         self.output.drained(bytes).await;
     }
 
-    /// Whether the connection is over, so that nothing the client is asked can decide anything.
+    /// Whether the connection is over, so that replies no longer count.
     pub(super) fn is_over(&self) -> bool {
         self.signals.now().is_some()
     }
 
-    /// Ends the waiting for replies: from now on every [`Reply`] is [`ReplyError::ConnectionOver`].
+    /// Ends all waiting for replies: every [`Reply`] is [`ReplyError::ConnectionOver`] from now on.
     pub(super) fn close(&self) {
         self.closed.cancel();
     }
@@ -161,7 +161,7 @@ impl LspClient {
     }
 }
 
-/// A reply as the method has it. An error that comes after the end of the connection decides nothing.
+/// Reads a reply. An error after the end of the connection decides nothing.
 fn read<M: ClientRequest>(
     answer: jsonrpc::Result<Value>,
     is_over: bool,
@@ -179,7 +179,7 @@ fn read<M: ClientRequest>(
     }
 }
 
-/// A row of the protocol's table as tower-lsp takes it.
+/// A row of the protocol's table in tower-lsp's form.
 struct Raw<M>(PhantomData<fn() -> M>);
 
 impl<M: ClientRequest> Request for Raw<M> {

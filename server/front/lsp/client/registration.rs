@@ -1,4 +1,4 @@
-//! The client's settings: asked for where the client has them, and registered for where it says when they change.
+//! Requests for the client's settings and for notice of their changes.
 
 use serde_json::Value;
 use tower_lsp::lsp_types::{
@@ -10,7 +10,7 @@ use tower_lsp::lsp_types::{
 use super::{LspClient, reply::ReplyError};
 
 impl LspClient {
-    /// Asks for the `aside` section of the client's settings. None where it has none to give.
+    /// Asks for the `aside` section of the client's settings. `None` if the client has none.
     pub(in super::super) async fn settings(&self) -> Option<Value> {
         if !self.can().has_settings() {
             return None;
@@ -24,7 +24,7 @@ impl LspClient {
         pulled.await.ok()?.into_iter().next()
     }
 
-    /// Registers for `workspace/didChangeConfiguration`, where the client supports dynamic registration.
+    /// Registers for `workspace/didChangeConfiguration`, if the client supports dynamic registration.
     pub(in super::super) fn register_for_settings(&self) {
         if !self.can().registers_settings() {
             return;

@@ -1,4 +1,4 @@
-//! The reply to a request to the client.
+//! Replies of the client.
 
 use std::{
     pin::Pin,
@@ -7,23 +7,23 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// Waits for the client's reply. Dropping it ends the waiting, not the request.
+/// Future of the client's reply. Dropping it stops waiting and does not cancel the request.
 #[derive(Debug)]
 pub(in super::super) struct Reply<T>(oneshot::Receiver<Result<T, ReplyError>>);
 
-/// Why a request to the client has no result.
+/// Reason why a request to the client has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum ReplyError {
-    /// The connection is over: what the client was asked is undecided.
+    /// The connection is over, so the request is undecided.
     #[error("the connection is over")]
     ConnectionOver,
-    /// The client refused, or its reply cannot be read. One sentence.
+    /// The client refused, or its reply is invalid, as one sentence.
     #[error("{0}")]
     Failed(String),
 }
 
 impl<T> Reply<T> {
-    /// A reply, and where it is given.
+    /// Creates a reply and its sender.
     pub(super) fn channel() -> (oneshot::Sender<Result<T, ReplyError>>, Self) {
         let (replies, reply) = oneshot::channel();
         (replies, Self(reply))

@@ -1,4 +1,4 @@
-//! Tools that run in the editor: checked when the client declares them, and called by `aside/tool/call`.
+//! Tools that run in the editor. They are checked when the client declares them, and called by `aside/tool/call`.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Tools of one client, at the most.
+/// Maximum number of tools of one client.
 const MOST: usize = 128;
 
-/// Checks the tools that a client declares: their names, their number and their schemas.
+/// Checks the names, the number and the schemas of a client's tools.
 ///
 /// # Errors
 /// [`RequestError::InvalidParams`], which names the field.
@@ -35,7 +35,7 @@ pub(in super::super) fn check(tools: &[introduction::ClientTool]) -> Result<()> 
         )));
     }
     if tools.is_empty() {
-        // What they are compared with is not built for nothing.
+        // Without tools the registry for the comparison is not built.
         return Ok(());
     }
     let unused: CallClient = Arc::new(|_| Box::pin(std::future::ready(Err(String::new()))));
@@ -70,10 +70,10 @@ fn made(tool: &introduction::ClientTool, call: CallClient) -> Arc<dyn Tool> {
 }
 
 impl LspClient {
-    /// The client's tools for a turn that works in `root`. Before the workspace is trusted there are none.
+    /// The client's tools for a turn in `root`; none before the workspace is trusted.
     ///
     /// # Errors
-    /// [`RequestError::NotTrusted`] where the tool that the model is forced to call is one of them.
+    /// [`RequestError::NotTrusted`] if the model is forced to call one of them.
     pub(in super::super) fn tools(
         &self,
         root: &Path,

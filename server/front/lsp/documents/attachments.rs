@@ -1,5 +1,4 @@
-//! What goes along with a message: as it is when the request comes; files are read on a thread that
-//! may wait.
+//! Attachments of a message, as they are when the request arrives. Files are read on a blocking thread.
 
 use std::path::{Path, PathBuf};
 
@@ -17,28 +16,28 @@ use crate::{
     session::attach::{AttachError, AttachedContent, AttachedFile, together},
 };
 
-/// Something that goes along with a message.
+/// Source of an attachment.
 pub(in super::super) enum Source {
-    /// Its text is known: the client gave it, or the document is open.
+    /// The text is known, because the client sent it or the document is open.
     Known(AttachedFile),
-    /// A file that is still to be read.
+    /// A file to read.
     File {
-        /// What it is called.
+        /// Name of the attachment.
         name: String,
-        /// Where it is.
+        /// Path of the attached file.
         path: PathBuf,
-        /// Only this part of its text.
+        /// Range of the text to attach; `None` for everything.
         range: Option<Range>,
-        /// Positions count bytes, not UTF-16 units.
+        /// Whether positions count bytes instead of UTF-16 units.
         utf8: bool,
     },
 }
 
-/// Where what is attached comes from. Nothing is read yet; an open document counts as it is now. `utf8`: positions count
-/// UTF-8 bytes.
+/// Finds the source of an attachment without reading files. An open document is taken as it is now. `utf8`: positions
+/// count UTF-8 bytes.
 ///
 /// # Errors
-/// Where there is nothing at the URI that could be read.
+/// Fails if the URI names nothing that could be read.
 pub(in super::super) fn source(
     documents: &Documents,
     utf8: bool,
@@ -76,10 +75,10 @@ pub(in super::super) fn source(
     })
 }
 
-/// Reads what is still to be read. Blocks on files.
+/// Reads the files. Blocks.
 ///
 /// # Errors
-/// Where something cannot be read, or is too much.
+/// Fails if a file cannot be read or the attachments are too large.
 pub(in super::super) fn read(sources: Vec<Source>) -> Result<Vec<AttachedFile>> {
     together(sources.into_iter().map(Source::read))
         .map_err(|why| invalid(format!("attachments: {why}")))
@@ -107,7 +106,7 @@ impl Source {
     }
 }
 
-/// Anything else might be waited for without end.
+/// Refuses anything but a regular file, because opening it might block for ever.
 fn regular(name: &str, path: &Path) -> Result<(), AttachError> {
     let unreadable = |source| AttachError::Unreadable {
         name: name.to_owned(),
@@ -126,7 +125,7 @@ fn part(text: &str, range: Option<Range>, utf8: bool) -> String {
     }
 }
 
-/// A part of a file is named with its lines, so that what is said of a line can be found in it.
+/// Adds the lines of a range to the name, so that the model can refer to line numbers.
 fn named(given: AttachedFile, range: Option<Range>) -> AttachedFile {
     let (AttachedContent::Text(text), Some(range)) = (&given.content, range) else {
         return given;

@@ -1,7 +1,7 @@
-//! Open documents as tools reach them: read as they are, changed through `workspace/applyEdit`, saved by the client.
+//! Open documents for tools: read in their current state, changed by `workspace/applyEdit`, saved by the client.
 //!
-//! What a client says of an edit is not enough: some say `applied` of what was not. What counts is the state that
-//! the document is in next.
+//! A client's reply to an edit is not sufficient, because some report `applied` for an edit that they did not make. The
+//! next state of the document counts.
 
 use std::{
     collections::HashMap,
@@ -37,14 +37,14 @@ use crate::{
     visible::short_line,
 };
 
-/// How long an edit may take to be seen.
+/// Time limit for an edit to show in the document.
 const CONFIRMED: Duration = Duration::from_secs(2);
-/// How long saving may take: it may format.
+/// Time limit for saving, which may format the document.
 const SAVED: Duration = Duration::from_secs(5);
-/// Characters of a client's reason.
+/// Maximum length in characters of a client's reason.
 const REASON: usize = 200;
 
-/// The client's documents, for tools.
+/// The client's documents as tools use them.
 pub(in super::super) struct OpenEditor {
     pub(in super::super) client: LspClient,
     pub(in super::super) documents: Arc<Documents>,
@@ -83,11 +83,11 @@ impl Editor for OpenEditor {
     }
 }
 
-/// What the client says of an edit.
+/// The client's reply to an edit.
 #[derive(Debug, PartialEq, Eq)]
 enum EditReply {
     Applied,
-    /// With the client's reason, where it has one.
+    /// The client refused, perhaps with a reason.
     Refused(Option<String>),
 }
 
@@ -130,7 +130,7 @@ fn edit_reply(
     }
 }
 
-/// Waits until the client has shown that it made an edit: by the state of the document, else by a refusal, else not.
+/// Waits until the state of the document shows that the client made an edit, or the client refuses.
 async fn confirmed<E>(
     mut seen: oneshot::Receiver<bool>,
     replied: impl Future<Output = Result<EditReply, E>>,
@@ -138,7 +138,7 @@ async fn confirmed<E>(
 ) -> Result<(), EditError> {
     let late = sleep(CONFIRMED);
     tokio::pin!(late, replied);
-    // The document is in another state, or closed: only a refusal can still say what that means.
+    // The document has another state or was closed; only a refusal can explain that.
     let mut otherwise = false;
     let mut applied = false;
     while !(otherwise && applied) {
@@ -186,8 +186,8 @@ async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> 
     }
 }
 
-/// The document of a real path. A link that leads elsewhere by now does not count: what is saved there would be
-/// another file.
+/// The document of a real path. A link that now leads elsewhere does not count, because saving would write another
+/// file.
 fn document(documents: &Documents, path: &Path) -> Option<Url> {
     let uri = documents.uri_of(path)?;
     let leads_there = uri.to_file_path().is_ok_and(|named| real(&named) == path);

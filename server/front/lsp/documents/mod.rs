@@ -1,12 +1,12 @@
-//! Open documents: what tools read, saved or not.
+//! Open documents, which tools read whether saved or not.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `positions` | bytes of a text and LSP's positions, in both encodings (pure) |
 //! | `splices` | a change as the smallest edits (pure) |
-//! | [`editor`] | open documents as tools read, change and save them |
-//! | [`attachments`] | what goes along with a message: a text, an open document, a file |
-//! | `heap` | memory of large documents, given back |
+//! | [`editor`] | open documents for tools: read, change, save |
+//! | [`attachments`] | attachments of a message: a text, an open document, a file |
+//! | `heap` | return of a large document's memory |
 
 pub(super) mod attachments;
 pub(super) mod editor;
@@ -33,17 +33,17 @@ use self::{
 };
 use crate::{regular, tool::editor::FileText};
 
-/// With so many bytes a document is large enough to give its memory back.
+/// Size in bytes from which a closed document's memory is returned.
 const LARGE: usize = 1 << 20;
 
-/// Bytes of a file that is compared with its document.
+/// Maximum size in bytes of a file that is compared with its document.
 const COMPARED: u64 = 64 << 20;
 
 /// The documents that are open in the client.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: DashMap<Url, Document>,
-    /// By the real path of their file, which need not be there.
+    /// Documents by the real path of their file, which need not exist.
     files: DashMap<PathBuf, Url>,
 }
 
@@ -57,40 +57,40 @@ struct Document {
     awaited: Option<AwaitedEdit>,
 }
 
-/// A version of an open document, as the client has it.
+/// A version of an open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DocumentState {
-    /// The client's count of its states.
+    /// The client's version number.
     pub(super) version: i32,
-    /// Its whole text.
+    /// The whole text.
     pub(super) text: String,
-    /// Whose changes it has that are not saved.
+    /// Unsaved changes, by author.
     pub(super) changed: UnsavedChanges,
 }
 
-/// Unsaved changes of a document, by who made them.
+/// Unsaved changes of a document, by author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnsavedChanges {
-    /// No change is known since it was saved.
+    /// None are known.
     No,
-    /// Tools alone made them.
+    /// Only tools made them.
     ByTools,
-    /// They may be the user's, all or some.
+    /// The user may have made some of them.
     ByUser,
 }
 
-/// A change that the client was told to make.
+/// A change that the client was asked to make.
 #[derive(Debug)]
 struct AwaitedEdit {
     splices: Splices,
-    /// Part of it was made.
+    /// Whether part of it was made.
     begun: bool,
-    /// Receives whether the client's next version of the document has the expected text.
+    /// Receives whether the next version of the document has the expected text.
     tell: oneshot::Sender<bool>,
 }
 
 impl Documents {
-    /// A document was opened.
+    /// Adds an opened document.
     pub(super) fn open(&self, uri: Url, version: i32, text: String) {
         let path = uri.to_file_path().ok().map(|path| real(&path));
         if let Some(path) = &path {
@@ -106,7 +106,7 @@ impl Documents {
         self.open.insert(uri, document);
     }
 
-    /// A document changed. Changes of a document that is not open say nothing.
+    /// Applies changes. Those of a document that is not open are ignored.
     pub(super) fn change(
         &self,
         uri: &Url,
@@ -134,14 +134,14 @@ impl Documents {
         document.look();
     }
 
-    /// A document was saved.
+    /// Marks a document as saved.
     pub(super) fn saved(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri) {
             document.changed = UnsavedChanges::No;
         }
     }
 
-    /// The client says that it saved the document on request. What the user typed since is not saved.
+    /// Marks a document as saved on request. Text that the user typed since is not saved.
     pub(super) fn saved_for_tools(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri)
             && document.changed == UnsavedChanges::ByTools
@@ -150,8 +150,8 @@ impl Documents {
         }
     }
 
-    /// A document was closed: the file is what counts again. Says whether it was so large that [`Self::give_back`] is
-    /// worth while.
+    /// Removes a closed document, so that the file counts again. Returns whether it was so large that [`Self::give_back`]
+    /// is worthwhile.
     pub(super) fn close(&self, uri: &Url) -> bool {
         let Some((_, Document { path, text, .. })) = self.open.remove(uri) else {
             return false;
@@ -162,12 +162,12 @@ impl Documents {
         text.len_bytes() >= LARGE
     }
 
-    /// Gives the memory of closed documents back to the system. Blocks.
+    /// Returns the memory of closed documents to the system. Blocks.
     pub(super) fn give_back() {
         heap::give_back();
     }
 
-    /// The document of this URI.
+    /// The document with this URI.
     pub(super) fn get(&self, uri: &Url) -> Option<DocumentState> {
         self.open.get(uri).map(|document| DocumentState {
             version: document.version,
@@ -176,21 +176,21 @@ impl Documents {
         })
     }
 
-    /// A line of the document of this URI, counted from 0.
+    /// A line of a document, counted from 0.
     pub(super) fn line(&self, uri: &Url, number: u32) -> Option<String> {
         let document = self.open.get(uri)?;
         let line = document.text.get_line(usize::try_from(number).ok()?)?;
         Some(line.to_string())
     }
 
-    /// The document of the file with this real path.
+    /// The document of a file, by its real path.
     pub(super) fn uri_of(&self, path: &Path) -> Option<Url> {
         self.files.get(path).map(|uri| uri.clone())
     }
 
-    /// The state of the document of the file with this real path, and how the file compares with it. What a client
-    /// opens may have been unsaved all along, and a file may have changed behind an editor: then what stands there
-    /// counts as the user's. Reads the file.
+    /// The document of a file, by its real path, and how the file compares with it. A document may have been unsaved when
+    /// it was opened, and a file may have changed behind the editor; the document then counts as the user's. Reads the
+    /// file.
     pub(super) fn of_file(&self, path: &Path) -> Option<(Url, DocumentState, FileText)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;
@@ -203,7 +203,7 @@ impl Documents {
             }
         };
         state.changed = match (state.changed, on_disk) {
-            // Taken back, or loaded again.
+            // Undone, or loaded again.
             (_, OnDisk::Same) => UnsavedChanges::No,
             (UnsavedChanges::No, OnDisk::Otherwise) => UnsavedChanges::ByUser,
             (changed, _) => changed,
@@ -211,7 +211,7 @@ impl Documents {
         Some((uri, state, file))
     }
 
-    /// Real paths of files whose documents have changes that are not saved, in order. Reads the files.
+    /// Real paths of files with unsaved changes, in order. Reads the files.
     pub(super) fn unsaved(&self) -> Vec<PathBuf> {
         let files = self.files.iter().map(|file| file.key().clone());
         let mut files: Vec<PathBuf> = files.collect();
@@ -223,8 +223,8 @@ impl Documents {
         files
     }
 
-    /// Receives whether the next version of a document is its text with this change; an error if it is closed before.
-    /// `None` where the document has another version or text by now, or another change is awaited.
+    /// Awaits a change. The receiver gets whether the next version of the document has it, or an error if the document is
+    /// closed. `None` if the document has another version or text by now, or another change is awaited.
     fn await_change(
         &self,
         uri: &Url,
@@ -245,7 +245,7 @@ impl Documents {
         Some(receiver)
     }
 
-    /// The change is not waited for any more: if it comes, it is the user's.
+    /// Stops awaiting the change. If it still comes, it counts as the user's.
     fn give_up(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri)
             && document.awaited.take().is_some_and(|awaited| awaited.begun)
@@ -256,7 +256,7 @@ impl Documents {
 }
 
 impl Document {
-    /// Looks at a new text: is it what a tool wanted?
+    /// Compares a new text with the awaited change.
     fn look(&mut self) {
         let Some(mut awaited) = self.awaited.take() else {
             self.changed = UnsavedChanges::ByUser;
@@ -273,12 +273,12 @@ impl Document {
             UnsavedChanges::No | UnsavedChanges::ByTools if all => UnsavedChanges::ByTools,
             _ => UnsavedChanges::ByUser,
         };
-        // Nobody may wait for it any more.
+        // The receiver may be gone.
         let _ = awaited.tell.send(all);
     }
 }
 
-/// The real path of a file, whether it is there or not.
+/// The real path of a file that need not exist.
 pub(super) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -290,14 +290,14 @@ pub(super) fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// A file, as compared with the text of its document.
+/// Comparison of a file with its document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnDisk {
-    /// It has just this text.
+    /// The same text.
     Same,
-    /// What is different is what editors convert, or it cannot be compared.
+    /// Differences that editors make when they open a file, or not comparable.
     Alike,
-    /// It has another text.
+    /// Another text.
     Otherwise,
 }
 
@@ -321,7 +321,7 @@ fn on_disk(path: &Path, text: &str) -> OnDisk {
     }
 }
 
-/// The lines of a text, however they end, the last one too; without a byte order mark.
+/// The lines of a text with any line ends, including the last one, without a byte order mark.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.strip_suffix('\n').unwrap_or(text);

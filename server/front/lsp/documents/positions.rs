@@ -1,24 +1,24 @@
-//! Bytes of a text and positions as LSP has them: in UTF-8 bytes or UTF-16 units of a line. Pure.
+//! Conversion between byte offsets and LSP positions, in UTF-8 bytes or UTF-16 units of a line. Pure.
 
 use ropey::Rope;
 use tower_lsp::lsp_types::{Position, Range};
 
 use crate::front::wire::requests::{TextPosition, TextRange};
 
-/// A range of the protocol as LSP's types have it.
+/// Converts a range of the protocol to LSP's type.
 pub(super) fn lsp_range(range: TextRange) -> Range {
     let position = |at: TextPosition| Position::new(at.line, at.character);
     Range::new(position(range.start), position(range.end))
 }
 
-/// The bytes of a range. What lies outside of the text is cut to it, as LSP wants it.
+/// The bytes of a range, clamped to the text as LSP requires.
 pub(super) fn span(text: &str, range: Range, utf8: bool) -> std::ops::Range<usize> {
     let start = offset(text, range.start, utf8);
     let end = offset(text, range.end, utf8);
     start..end.max(start)
 }
 
-/// The same for a rope, in characters.
+/// The characters of a range in a rope, clamped to the text.
 pub(super) fn rope_span(text: &Rope, range: Range, utf8: bool) -> std::ops::Range<usize> {
     let start = character(text, range.start, utf8);
     let end = character(text, range.end, utf8);
@@ -44,11 +44,11 @@ fn character(text: &Rope, position: Position, utf8: bool) -> usize {
     let unit = text.char_to_utf16_cu(start).saturating_add(wanted);
     let unit = unit.min(text.char_to_utf16_cu(end));
     let at = text.utf16_cu_to_char(unit);
-    // Within a character: the next one.
+    // A position within a character is rounded up.
     at + usize::from(text.char_to_utf16_cu(at) < unit)
 }
 
-/// The byte of a position: lines end at `\n`, `\r\n` or `\r`.
+/// The byte offset of a position. Lines end at `\n`, `\r\n` or `\r`.
 fn offset(text: &str, position: Position, utf8: bool) -> usize {
     let start = line_start(text, position.line as usize);
     let rest = &text[start..];
@@ -71,7 +71,7 @@ fn offset(text: &str, position: Position, utf8: bool) -> usize {
     start + line.len()
 }
 
-/// The byte at which a line begins; the end of the text where it has fewer lines.
+/// The byte offset of a line's start; the end of the text if it has fewer lines.
 fn line_start(text: &str, line: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut seen) = (0, 0);
@@ -91,11 +91,11 @@ fn line_start(text: &str, line: usize) -> usize {
     at
 }
 
-/// Positions of bytes of a text, asked for from its front to its end.
+/// Converts increasing byte offsets of a text to positions.
 pub(super) struct Positions<'a> {
     text: &'a str,
     utf8: bool,
-    /// As far as lines were counted.
+    /// Byte offset up to which lines were counted.
     at: usize,
     line: u32,
     line_start: usize,
@@ -112,7 +112,7 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// The position of a byte, which does not lie before one that was asked for.
+    /// The position of a byte, which must not precede an earlier one.
     pub(super) fn of(&mut self, byte: usize) -> Position {
         let bytes = self.text.as_bytes();
         while self.at < byte {

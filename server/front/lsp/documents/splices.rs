@@ -1,5 +1,5 @@
-//! A change of a document as few small edits, so that cursors and marks elsewhere stay where they are; and what a
-//! later text says of these edits. Pure.
+//! A change of a document as a few small edits, so that cursors and marks elsewhere stay in place, and its comparison
+//! with a later text. Pure.
 
 use std::{ops::Range, time::Duration};
 
@@ -8,33 +8,33 @@ use tower_lsp::lsp_types::{self as lsp, TextEdit};
 
 use super::positions::Positions;
 
-/// How long the smallest edits are looked for; after it, larger ones do.
+/// Time limit of the search for the smallest edits; larger ones are used then.
 const LOOKED_FOR: Duration = Duration::from_millis(200);
 
 /// A change of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Splices {
     base: String,
-    /// In order, apart from each other.
+    /// Splices in order, not adjacent.
     all: Vec<Splice>,
 }
 
-/// A part of the base that another text takes the place of.
+/// Replacement of a part of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Splice {
-    /// Bytes of the base.
+    /// Byte range in the base.
     range: Range<usize>,
     text: String,
 }
 
-/// What a text is to a change.
+/// Comparison of a text with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EditsSeen {
     /// The base with the whole change.
     All,
-    /// The base with the first edits, or the last: some clients tell of each as it is made.
+    /// The base with the first or the last edits. Some clients report each edit separately.
     Some,
-    /// The change is none of those that Aside made.
+    /// Another text.
     Otherwise,
 }
 
@@ -58,7 +58,7 @@ impl Splices {
         }
     }
 
-    /// As LSP wants it, in the negotiated encoding.
+    /// The edits for LSP, in the negotiated encoding.
     pub(super) fn text_edits(&self, utf8: bool) -> Vec<TextEdit> {
         let mut positions = Positions::new(&self.base, utf8);
         let edit = |splice: &Splice| TextEdit {
@@ -71,7 +71,7 @@ impl Splices {
         self.all.iter().map(edit).collect()
     }
 
-    /// What this text is to the change.
+    /// Compares a text with the change.
     pub(super) fn made(&self, text: &str) -> EditsSeen {
         if self.is_with(&self.all, text) {
             return EditsSeen::All;
@@ -100,7 +100,7 @@ impl Splices {
     }
 }
 
-/// Where each line begins, and where the last one ends.
+/// The start of each line, and the end of the last one.
 fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut ends = vec![0];
     let mut at = 0;
@@ -111,7 +111,7 @@ fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<usize> {
     ends
 }
 
-/// Without what is the same at both ends. A position between CR and LF is none, so these stay together.
+/// Removes common text at both ends. CR and LF stay together, because there is no position between them.
 fn trimmed(base: &str, range: Range<usize>, new: &str) -> Splice {
     let old = &base[range.clone()];
     let same = |(a, b): &(char, char)| a == b;

@@ -1,4 +1,4 @@
-//! `aside/approval/…`: what the user approved for good in a workspace.
+//! `aside/approval/…`: kept approvals of a workspace.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -35,7 +35,7 @@ pub(in super::super) async fn list(
         .await
 }
 
-/// `aside/approval/revoke`; from the next turn on.
+/// Serves the method `aside/approval/revoke`, which takes effect from the next turn on.
 pub(in super::super) async fn revoke(
     at: Arc<Connection>,
     params: ApprovalRevokeParams,
@@ -56,7 +56,7 @@ pub(in super::super) async fn revoke(
         .await
 }
 
-/// The folder that is named, else the first of the client's.
+/// The named folder, or else the client's first.
 fn workspace(open: &EditorWorkspace, name: Option<&str>) -> Result<PathBuf> {
     let named = name.map(folder).transpose();
     let named = named.map_err(|error| invalid(format!("folder: {error}")))?;

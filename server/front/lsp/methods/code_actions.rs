@@ -1,5 +1,4 @@
-//! Code actions: what can be asked about a selection, instructions in comments, and the answers of a prompt on the page
-//! that has the whole of it.
+//! Code actions: questions about a selection, instructions in comments, and the answers to a prompt on its page.
 
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -19,23 +18,23 @@ use crate::{
     visible::one_line,
 };
 
-/// The kind of the actions that are no fixes.
+/// Kind of the actions that are not fixes.
 pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");
-/// Lines around an instruction, or a place to fix, that go along with it, on each side.
+/// Number of lines that are attached on each side of an instruction or a place to fix.
 const AROUND: u32 = 100;
-/// Diagnostics that go along with a fix.
+/// Maximum number of diagnostics that are attached to a fix.
 const DIAGNOSTICS: usize = 20;
-/// UTF-16 units of a diagnostic's message that go along.
+/// Maximum length of a diagnostic's message, in UTF-16 units.
 const MESSAGE: usize = 500;
-/// What begins a comment, the longer before the shorter.
+/// Starts of comments, longer ones first.
 const LEADERS: [&str; 17] = [
     "<!--", "///", "//!", "//", "/**", "/*", "(*", "{-", "--", "#", ";", "%", "\"", "'", "*", "!",
     "REM ",
 ];
-/// What ends a comment on its line.
+/// Ends of comments on a line.
 const ENDS: [&str; 4] = ["*/", "-->", "*)", "-}"];
 
-/// An action that can be offered.
+/// A code action to offer.
 #[derive(Debug, PartialEq)]
 struct OfferedAction {
     title: String,
@@ -67,7 +66,7 @@ pub(in super::super) fn offered(
         .collect()
 }
 
-/// The answers of a prompt, on its page.
+/// The answers to a prompt, offered on its page.
 fn answers(prompt: &Prompt) -> Vec<OfferedAction> {
     let answers = page_answers(prompt).into_iter();
     answers
@@ -113,7 +112,7 @@ fn offers(
         offer("Aside: fix", CodeActionKind::QUICKFIX, ask)
     };
     if is_cursor(range) {
-        // What the editor says of this place is worth a fix; a letter alone says nothing.
+        // Diagnostics at this place are worth a fix; a single letter is no selection.
         offers.extend((!diagnostics.is_empty()).then(|| to_fix(around(range))));
         return offers;
     }
@@ -125,13 +124,13 @@ fn offers(
     offers
 }
 
-/// Nothing is selected: where a cursor is a block, it is a range of one letter.
+/// Whether the range is only a cursor. A block cursor is a range of one letter.
 fn is_cursor(range: Range) -> bool {
     let (start, end) = (range.start, range.end);
     start.line == end.line && end.character.saturating_sub(start.character) <= 1
 }
 
-/// The lines around where a range begins.
+/// The lines around the start of a range.
 fn around(range: Range) -> Range {
     let at = range.start.line;
     Range::new(
@@ -167,7 +166,7 @@ fn fix(diagnostics: &[Diagnostic]) -> String {
     format!("Fix this. The editor says:\n{said}{more}")
 }
 
-/// The instruction of a comment that begins with `aside:`, whatever the language.
+/// The instruction of a comment that starts with `aside:`, in any language.
 fn instruction(line: &str) -> Option<&str> {
     let line = line.trim();
     let leader = LEADERS.iter().find_map(|leader| {
@@ -189,7 +188,8 @@ fn instruction(line: &str) -> Option<&str> {
     Some(ended.unwrap_or(rest).trim()).filter(|text| !text.is_empty())
 }
 
-/// Kinds are paths: `quickfix.a` is within `quickfix`, and everything within the empty kind.
+/// Whether a kind is within another. Kinds are paths: `quickfix.a` is within `quickfix`, and every kind is within the
+/// empty one.
 fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
     let (kind, wanted) = (kind.as_str(), wanted.as_str());
     let rest = kind.strip_prefix(wanted);

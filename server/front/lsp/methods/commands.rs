@@ -1,4 +1,4 @@
-//! `aside.server.…`: what a person can do from any client's command line.
+//! `aside.server.…`: commands for every client.
 
 use std::{sync::Arc, time::Duration};
 
@@ -65,17 +65,17 @@ struct AskArguments {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct AnswerArguments {
-    /// The only open one without it.
+    /// Id of the prompt; the only open one by default.
     prompt_id: Option<String>,
-    /// Without one, the open prompts are shown again.
+    /// The answer. Without one, the open prompts are shown again.
     answer: Option<Value>,
-    /// The answer holds for the rest of the turn.
+    /// Whether the answer holds for the rest of the turn.
     remember: bool,
-    /// The prompt is dismissed, without an answer.
+    /// Whether to dismiss the prompt without an answer.
     dismiss: bool,
 }
 
-/// Arguments of the others: what they are about, if not what is nearest.
+/// Arguments of the other commands: their object, if it is not the nearest one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct TargetArguments {
@@ -176,7 +176,7 @@ async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<V
     Ok(None)
 }
 
-/// The open prompt of this id, or the only one.
+/// The open prompt with this id, or the only one.
 fn one_open(at: &Connection, id: Option<String>) -> Result<PendingPrompt> {
     let mut open = at.prompts.all();
     if let Some(id) = &id {
@@ -210,7 +210,7 @@ async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
     Ok(Some(json!({ "turnId": handle.turn })))
 }
 
-/// Takes a turn's changes back, those of the newest conversation's last one where none is named.
+/// Undoes a turn: the named one, or the last one of the newest conversation.
 async fn undo(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
     let turn = match about.turn_id {
         Some(turn) => turn,
@@ -242,7 +242,7 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
             .await?
             .ok_or(RequestError::NoConversation)?,
     };
-    // That there is one is said here; that it cannot be shown is said later.
+    // A missing conversation is reported here; a failure to show it is reported later.
     let (workspace, of) = (at.workspace.as_of_now(), id.clone());
     at.disk
         .of_conversation(&id, move || workspace.conversation(&of))
@@ -268,7 +268,7 @@ async fn last_turn(at: &Connection, id: &str) -> Result<String> {
     last.ok_or(RequestError::NothingToUndo)
 }
 
-/// The one object that a command takes; none is one without members.
+/// Parses the single argument of a command. No argument is an empty object.
 fn arguments<T: DeserializeOwned + Default>(given: Option<Value>) -> Result<T> {
     match given {
         None | Some(Value::Null) => Ok(T::default()),

@@ -1,4 +1,4 @@
-//! `aside/conversation/…`: the list of conversations, and what can be done to one.
+//! `aside/conversation/…`: the list of conversations, and actions on one.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
         .of_all(move || Ok(engine.conversations().list(workspace.roots())?));
     let list = list.await?;
     let query = params.query.unwrap_or_default().to_lowercase();
-    // A page ends with a time and an id; the next one has what is older.
+    // The cursor holds the time and id of the last entry; the next page has older ones.
     let cursor = params
         .cursor
         .as_deref()
@@ -86,7 +86,7 @@ pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> R
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, root) = workspace.conversation(&id)?;
         let lines = conversation.read_all().map_err(internal)?;
-        // Where it is broken, conversations can be read all the same.
+        // Conversations can be read even if the configuration is invalid.
         let settings = workspace.configuration(&root).ok();
         Ok((replay::turns(&lines.records), settings, root))
     });

@@ -1,4 +1,4 @@
-//! `textDocument/did…`: documents that are opened, changed, saved and closed.
+//! `textDocument/did…`: opened, changed, saved and closed documents.
 
 use tokio::task::spawn_blocking;
 use tower_lsp::lsp_types::{
@@ -8,7 +8,7 @@ use tower_lsp::lsp_types::{
 
 use super::super::{connection::Connection, documents::Documents, fallback::waiting};
 
-/// A document was opened. With the first, the configuration is looked at.
+/// Takes an opened document. The first one triggers the check of the configuration.
 pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParams) {
     at.status.look_once();
     waiting::document_opened(&at.fallback);
@@ -17,7 +17,7 @@ pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParam
         .open(document.uri, document.version, document.text);
 }
 
-/// A document changed.
+/// Takes a changed document.
 pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentParams) {
     let document = params.text_document;
     at.documents.change(
@@ -28,13 +28,13 @@ pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentPa
     );
 }
 
-/// A document was saved.
+/// Takes a saved document.
 pub(in super::super) fn saved(at: &Connection, params: &DidSaveTextDocumentParams) {
     at.documents.saved(&params.text_document.uri);
     at.fallback.document_saved();
 }
 
-/// A document was closed.
+/// Takes a closed document.
 pub(in super::super) fn closed(at: &Connection, params: &DidCloseTextDocumentParams) {
     if at.documents.close(&params.text_document.uri) {
         at.tasks.spawn("memory", async {

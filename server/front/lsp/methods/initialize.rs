@@ -1,4 +1,4 @@
-//! `initialize`: what the client says of itself, and what the server can do.
+//! `initialize`: the client's introduction and the server's capabilities.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ use crate::{
     turn::rules,
 };
 
-/// Reads what the client says of itself.
+/// Reads the client's introduction.
 ///
 /// # Errors
 /// [`InvalidParams`](crate::front::error::RequestError::InvalidParams), which names the field.
@@ -66,7 +66,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
         .as_ref()
         .and_then(|general| general.position_encodings.as_ref());
     let utf8 = encodings.is_some_and(|known| known.contains(&PositionEncodingKind::UTF8));
-    // Older clients name no folders.
+    // Older clients name only a root.
     let root = params.root_uri;
     let speaks_aside = aside.is_some();
     let folders = params.workspace_folders.unwrap_or_default();
@@ -88,7 +88,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
     })
 }
 
-/// What the server can do for this client.
+/// The server's capabilities for this client.
 pub(in super::super) fn result(client: &EditorCapabilities) -> InitializeResult {
     let version = env!("CARGO_PKG_VERSION");
     let aside = introduction::ServerCapabilities {

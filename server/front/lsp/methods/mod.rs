@@ -1,12 +1,11 @@
-//! The handlers, one file a group of methods. None holds the next one up while a client, a provider, a tool or a human is
-//! waited for: each changes what there is to change before that, so that messages take effect in the order in which
-//! they came.
+//! The handlers, one file a group of methods. A handler that waits for a client, a provider, a tool or a human does not
+//! block the next one. Each makes its changes before it waits, so that messages take effect in order.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`raw_params`] | params that were not read yet; an error names the field |
-//! | [`initialize`] | what the client says of itself, and what the server can do |
-//! | [`documents`] | documents that are opened, changed, saved and closed |
+//! | [`initialize`] | the client's introduction and the server's capabilities |
+//! | [`documents`] | opened, changed, saved and closed documents |
 //! | [`turns`] | `aside/turn/…`, from params to a running turn |
 //! | [`undo`] | `aside/turn/undo` |
 //! | [`prompts`] | `aside/prompt/…` |
@@ -15,8 +14,8 @@
 //! | [`models`] | `aside/model/list` |
 //! | [`trust`] | `aside/workspace/preview` and `aside/workspace/trust` |
 //! | [`approvals`] | `aside/approval/…` |
-//! | [`commands`] | `aside.server.…`: what a person can do from any client's command line |
-//! | [`code_actions`] | what can be asked about a selection, and instructions in comments |
+//! | [`commands`] | `aside.server.…`: commands for every client |
+//! | [`code_actions`] | questions about a selection, and instructions in comments |
 //!
 //! A handler is a function of the connection and its params. The route in `server` names the row of the protocol's table.
 

@@ -21,10 +21,10 @@ use crate::{
     provider::abilities::{Abilities, ReasoningKind},
 };
 
-/// How long a list of models waits for the providers.
+/// Time limit for the providers' answers.
 const LISTED: Duration = Duration::from_secs(3);
 
-/// Lists models: what the providers say when they are asked now, or said when they were asked last.
+/// Lists the models that the providers report now, or reported last.
 pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<ModelsResult> {
     let (workspace, engine) = (at.workspace.as_of_now(), at.engine.clone());
     let (settings, models) = at
@@ -44,7 +44,7 @@ pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<Mode
             known::ask_again(&settings, &models).await;
             drop((asking, tell));
         });
-        // Who is slower is known the next time.
+        // Slower providers appear in the next list.
         let _ = timeout(LISTED, asked).await;
     }
     let known =
@@ -68,7 +68,7 @@ fn item(id: &ModelId, can: &Abilities) -> ModelItem {
     }
 }
 
-/// Providers are being asked for their models, once at a time.
+/// Marks that providers are being asked for their models, one request at a time.
 struct Asking(Arc<AtomicBool>);
 
 impl Asking {

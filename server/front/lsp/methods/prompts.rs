@@ -1,4 +1,4 @@
-//! `aside/prompt/…`: prompts that are open, and answers in another way than where a prompt was shown.
+//! `aside/prompt/…`: open prompts, and answers by other means than the prompt's message.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Params that were not read yet: what is wrong with them is said by field.
+//! Params that were not read yet, so that errors name the field.
 
 use std::{
     marker::PhantomData,
@@ -14,7 +14,7 @@ use crate::front::{
     params::read,
 };
 
-/// Params that are to be read as `P`. Any JSON is taken at first, so that the error can be the protocol's.
+/// Params to read as `P`. Any JSON is accepted first, so that the error can be the protocol's.
 pub(in super::super) struct RawParams<P> {
     value: Value,
     of: PhantomData<fn() -> P>,
@@ -36,25 +36,25 @@ impl<P> From<Value> for RawParams<P> {
 }
 
 impl<P: DeserializeOwned> RawParams<P> {
-    /// Reads the params as their type.
+    /// Reads the params.
     ///
     /// # Errors
-    /// A sentence that names the field and what is wrong with it, but repeats nothing of params that may hold a secret.
+    /// A sentence that names the field and the fault. It repeats nothing of params that may hold a secret.
     pub(in super::super) fn read(self, is_secret: bool) -> Result<P> {
         read(self.value, is_secret)
     }
 }
 
-/// Whether a text can be a turn's id.
+/// Whether a text is a valid turn id.
 pub(super) fn is_turn_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&id.len()) && id.bytes().all(fits)
 }
 
-/// A folder as clients name it: a URI or a path.
+/// Parses a folder that a client names by URI or path.
 ///
 /// # Errors
-/// Where it is not a folder of this machine.
+/// Fails if the name is not a folder of this machine.
 pub(super) fn folder(name: &str) -> Result<PathBuf> {
     let path = match Url::parse(name) {
         Ok(uri) if uri.scheme() == "file" => uri

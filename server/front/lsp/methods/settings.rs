@@ -40,8 +40,8 @@ pub(in super::super) async fn read(
         .await
 }
 
-/// `initialized`: the client is asked for its settings. The configuration is looked at with the first document or turn:
-/// a server that nobody uses stays small.
+/// Handles `initialized`: asks the client for its settings. The configuration is checked with the first document or
+/// turn, so that an unused server stays small.
 pub(in super::super) fn initialized(at: &Arc<Connection>) {
     at.client.register_for_settings();
     if at.client.can().speaks_aside() {
@@ -49,7 +49,7 @@ pub(in super::super) fn initialized(at: &Arc<Connection>) {
     }
 }
 
-/// `workspace/didChangeConfiguration`: takes the settings, or asks for them where the client does not send them along.
+/// Handles `workspace/didChangeConfiguration`: takes the settings, or asks for them if they are not included.
 pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigurationParams) {
     match settings_of(params.settings) {
         Some(settings) => take(at, settings),
@@ -63,7 +63,7 @@ fn take(at: &Connection, settings: Value) {
     let options = match read {
         Ok(options) => options,
         Err(error) => {
-            // The values may be secrets.
+            // The message repeats no values, because they may be secrets.
             let field = error.path();
             tracing::warn!(%field, "the client's settings cannot be read and are left as they were");
             return;
@@ -74,7 +74,7 @@ fn take(at: &Connection, settings: Value) {
     at.status.look_again();
 }
 
-/// Asks the client for its settings, where it has them, and takes them when they come.
+/// Asks the client for its settings and takes them when they arrive.
 fn pull(at: &Arc<Connection>) {
     let connection = at.clone();
     at.tasks.spawn("settings", async move {
@@ -84,7 +84,7 @@ fn pull(at: &Arc<Connection>) {
     });
 }
 
-/// The part of an editor's settings that is Aside's, if it is there: by itself or under `aside`.
+/// Aside's part of an editor's settings, given directly or under `aside`.
 fn settings_of(settings: Value) -> Option<Value> {
     let Value::Object(mut members) = settings else {
         return None;

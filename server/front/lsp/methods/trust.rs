@@ -1,5 +1,4 @@
-//! `aside/workspace/preview` and `aside/workspace/trust`: what trust in a folder would change, and that the user trusts it,
-//! or no more.
+//! `aside/workspace/preview` and `aside/workspace/trust`: the effects of trust in a folder, and granting or revoking it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -51,7 +50,7 @@ pub(in super::super) async fn preview(
         .await
 }
 
-/// Trusts a folder as it is now, or no more. It counts from the next turn on.
+/// Serves the method `aside/workspace/trust`: grants or revokes trust from the next turn on.
 pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
     let (trusted, shown) = (params.trusted, params.fingerprint);
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
@@ -65,7 +64,7 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
                 return engine.revoke_trust(&root).map_err(internal);
             }
             let store = TrustStore::new(engine.state_dir());
-            // What is trusted is what was read here: a file that changes meanwhile is not.
+            // Trust covers the files as read here; one that changes meanwhile is not trusted.
             let sources = Sources::from_process(Some(&root)).map_err(broken)?;
             config::load(&sources, &tool_defaults()).map_err(broken)?;
             let (_, now) = engine.trust(&root, &sources)?;

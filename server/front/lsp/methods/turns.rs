@@ -1,4 +1,4 @@
-//! `aside/turn/…`: from params to a running turn, and what can be done to one.
+//! `aside/turn/…`: from params to a running turn, and actions on one.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -80,7 +80,7 @@ pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) ->
 
 /// Serves the method `aside/turn/cancel`.
 pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Result<Empty> {
-    // One that is about to begin hears of it when it does.
+    // A pending turn is cancelled when it begins.
     let is_pending = at.pending.cancel(&params.turn_id);
     let turns = at.engine.conversations().running();
     match turns.get(&params.turn_id) {
@@ -93,7 +93,7 @@ pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Res
     Ok(Empty {})
 }
 
-/// `window/workDoneProgress/cancel`: the person cancelled a turn where its progress is shown.
+/// Handles `window/workDoneProgress/cancel`: the user cancelled a turn at its progress.
 pub(in super::super) async fn progress_cancelled(at: &Connection, token: &ProgressToken) {
     if let Some(turn) = cancelled_turn(token).and_then(|turn| running(at, turn)) {
         turn.cancel().await;
@@ -104,7 +104,7 @@ fn running(at: &Connection, turn: &str) -> Option<TurnHandle> {
     at.engine.conversations().running().get(turn)
 }
 
-/// What the params ask for, with the client's documents and settings as they are now.
+/// The requested turn, with the client's documents and settings as they are now.
 pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTurn> {
     if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
         return Err(invalid(format!(
@@ -153,7 +153,7 @@ pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTu
     })
 }
 
-/// The interrupted turn of a conversation, to go on as it was started.
+/// A request to resume the interrupted turn of a conversation with its original options.
 pub(super) fn asked_resume(at: &Connection, id: String) -> AskedTurn {
     let asker = TurnAsker::now(at);
     AskedTurn {
@@ -174,7 +174,7 @@ pub(super) fn asked_resume(at: &Connection, id: String) -> AskedTurn {
     }
 }
 
-/// The client that asks for a turn, and its workspace as it is then.
+/// The client that requests a turn, and its workspace at that time.
 struct TurnAsker {
     workspace: Arc<EditorWorkspace>,
     client: Client,
@@ -193,7 +193,7 @@ impl TurnAsker {
         }
     }
 
-    /// Where the turn works, and its conversation. Reads files.
+    /// The folder and the conversation of the turn. Reads files.
     fn target(
         &self,
         root: Option<&str>,
@@ -206,7 +206,7 @@ impl TurnAsker {
             return Ok((root, ConversationTarget::New));
         };
         let (found, place) = self.workspace.conversation(&id)?;
-        // It belongs to its folder; another root is not its workspace.
+        // A conversation belongs to its folder and cannot be continued in another one.
         if named.is_some() && place != root {
             return Err(RequestError::UnknownConversation(id));
         }
@@ -238,7 +238,7 @@ fn mode_of(word: &str) -> Result<Mode> {
     })
 }
 
-/// What of a turn's options are settings.
+/// The turn's options as settings.
 fn flags(options: &TurnOptions) -> Vec<Flag> {
     let typed = |name: &str, key: &str, value: Value| Flag::Typed {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! `aside/turn/undo`: takes back what a turn changed in files, all of it or nothing.
+//! `aside/turn/undo`: undoes all file changes of a turn, or none.
 
 use std::{path::Path, sync::Arc};
 
@@ -26,8 +26,8 @@ pub(in super::super) async fn undo(at: Arc<Connection>, params: UndoParams) -> R
     Ok(take_back(&at, params).await?.1)
 }
 
-/// Takes a turn back, and returns also what the client is told of it. The editor is waited for, and so other messages
-/// are handled meanwhile; no turn begins in the conversation.
+/// Undoes a turn and returns the report for the client. Other messages are handled while this waits for the editor, but
+/// no turn begins in the conversation.
 pub(super) async fn take_back(
     at: &Arc<Connection>,
     params: UndoParams,
@@ -50,8 +50,8 @@ pub(super) async fn take_back(
     Ok((undone, result))
 }
 
-/// Finds the turn, and takes its conversation: of those that have it, as a fork does, the one in which this process ran
-/// it, else the newest.
+/// Finds the turn and locks its conversation. If several have it, as after a fork, the one in which this process ran
+/// the turn counts, or else the newest.
 async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lease)> {
     let UndoParams { turn_id, uris } = params;
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
@@ -77,12 +77,12 @@ async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lea
     };
     match of {
         Some(conversation) => at.disk.of_conversation(&conversation, reserve).await,
-        // Which conversation it is about shows when it is found.
+        // The conversation is not known before the turn is found.
         None => at.disk.between_all(reserve).await,
     }
 }
 
-/// Paths from the workspace's root.
+/// Converts URIs to paths from the workspace's root.
 fn paths(uris: &[String], root: &Path) -> Result<Vec<String>> {
     let paths = uris.iter().enumerate();
     let paths = paths.map(|(n, uri)| {
@@ -92,7 +92,7 @@ fn paths(uris: &[String], root: &Path) -> Result<Vec<String>> {
     paths.collect()
 }
 
-/// Takes the turn back on a thread that may wait, and tells the client what changed.
+/// Undoes the turn on a blocking thread and notifies the client of the changes.
 async fn carry_out(at: &Arc<Connection>, undo: TurnToUndo, mut lease: Lease) -> Result<UndoneTurn> {
     let editor = OpenEditor {
         client: at.client.clone(),

@@ -1,10 +1,10 @@
-//! LSP's framing: cuts a client's bytes by their `Content-Length` into JSON-RPC messages, within bounds that are
-//! checked before memory is taken.
+//! LSP's framing: splits input by `Content-Length` into JSON-RPC messages, with bounds that are checked before memory is
+//! allocated.
 //!
-//! Everything that passes can be parsed by tower-lsp, for it ends its loop, or stalls, on a body that it
-//! cannot read. So a body is parsed here once, in the very shape it will be parsed in there.
+//! tower-lsp ends its loop, or stalls, on a body that it cannot parse. So each body is parsed here first with the same
+//! types, and only valid ones pass.
 //!
-//! Invariant: nothing here reads, writes or waits.
+//! Invariant: nothing here does I/O or waits.
 
 #[cfg(test)]
 mod tests;
@@ -21,19 +21,19 @@ use crate::front::transport::{
     framing::{Cut, Framing, MAX_BODY, MAX_DEPTH, is_deeper, reserve_within, take},
 };
 
-/// The longest header, in bytes, with the empty line that ends it.
+/// Maximum size of a header in bytes, including the empty line at its end.
 const MAX_HEADER: usize = 8 * 1024;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
-/// A longer message is none that a client means to send, and is not passed over.
+/// Maximum size in bytes of a message that is skipped; a longer one ends the connection.
 const MAX_PASSED_OVER: usize = 1024 * 1024 * 1024;
-/// How much of a wrong `Content-Length` is shown, in characters.
+/// Maximum number of characters of an invalid `Content-Length` in a message.
 const SHOWN: usize = 40;
 
-/// What is wrong with a header.
+/// Fault of a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HeaderError {
     /// The header is longer than [`MAX_HEADER`].
@@ -62,12 +62,11 @@ pub(super) enum HeaderError {
     LengthTooLarge(String),
 }
 
-/// Holds the message that is on its way: a header of at most [`MAX_HEADER`] bytes or a body of at most
-/// [`MAX_BODY`], and room for no more.
+/// The message being received: a header of at most [`MAX_HEADER`] bytes, or a body of at most [`MAX_BODY`].
 #[derive(Debug, Default)]
 pub(in super::super) struct ContentLength {
     state: CutState,
-    /// The request `shutdown` came.
+    /// Whether `shutdown` was received.
     after_shutdown: bool,
 }
 
@@ -78,7 +77,7 @@ enum CutState {
         bytes: Vec<u8>,
         length: usize,
     },
-    /// So much of a body that is too long is still to come.
+    /// Skips the rest of a body that is too long.
     TooLong {
         left: usize,
     },
@@ -87,14 +86,14 @@ enum CutState {
 
 #[derive(Debug, Default)]
 struct Header {
-    /// The line that is on its way.
+    /// The line being received.
     line: Vec<u8>,
-    /// Bytes of all lines.
+    /// Number of bytes of all lines.
     seen: usize,
     length: Option<usize>,
 }
 
-/// As tower-lsp tells messages apart: a response is tried first.
+/// A message, distinguished as in tower-lsp: a response is tried first.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Parsed {
@@ -166,7 +165,7 @@ impl Framing for ContentLength {
 }
 
 impl ContentLength {
-    /// Checks that tower-lsp can parse a body, and what the body is to the connection.
+    /// Checks that tower-lsp can parse a body, and classifies it.
     fn judge(&mut self, body: Vec<u8>) -> Cut {
         let Ok(text) = str::from_utf8(&body) else {
             return refusal(PARSE_ERROR, "the message is not UTF-8", None);
@@ -192,12 +191,12 @@ impl ContentLength {
         Cut::Message(body.into())
     }
 
-    /// What a request or notification is in place of its own bytes, where tower-lsp would not take those as LSP has it.
+    /// A replacement for a request or notification that tower-lsp would not handle as LSP requires.
     fn request(&mut self, request: &Request) -> Option<Cut> {
         let params = request.params().filter(|params| !params.is_null());
         let list = || request.params().is_some_and(Value::is_array);
         match (request.method(), request.id()) {
-            // tower-lsp takes what has no method for a request of an empty one.
+            // tower-lsp treats a missing method as an empty one.
             ("", id) => {
                 let why = "the message is not a JSON-RPC 2.0 message: it has no method";
                 Some(refusal(INVALID_REQUEST, why, id.cloned()))
@@ -233,7 +232,7 @@ impl ContentLength {
         }
     }
 
-    /// Whether no message is on its way, so that the input may well end here.
+    /// Whether no message is incomplete, so that the input may end here.
     fn is_between(&self) -> bool {
         match &self.state {
             CutState::Header(header) => header.seen == 0,
@@ -259,7 +258,7 @@ impl Default for CutState {
 }
 
 impl Header {
-    /// The length of the body, once the empty line is there.
+    /// The length of the body, once the header is complete.
     fn take(&mut self, input: &mut &[u8]) -> Option<Result<usize, HeaderError>> {
         while !input.is_empty() {
             let room = MAX_HEADER - self.seen;
@@ -283,7 +282,7 @@ impl Header {
         None
     }
 
-    /// Whether this line is the empty one.
+    /// Takes a line. Returns whether it ends the header.
     fn line(&mut self, line: &[u8]) -> Result<bool, HeaderError> {
         if line.is_empty() {
             return Ok(true);
@@ -304,13 +303,13 @@ impl Header {
     }
 }
 
-/// The number of a `Content-Length`; `str::parse` alone would take a sign.
+/// Parses a `Content-Length`; `str::parse` alone would accept a sign.
 fn length(value: &[u8]) -> Result<usize, HeaderError> {
     let shown = || String::from_utf8_lossy(value).chars().take(SHOWN).collect();
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return Err(HeaderError::LengthNotANumber(shown()));
     }
-    // What does not fit is too large.
+    // A number that does not fit is too large.
     let number = str::from_utf8(value)
         .ok()
         .and_then(|digits| digits.parse().ok());
@@ -319,7 +318,7 @@ fn length(value: &[u8]) -> Result<usize, HeaderError> {
         .ok_or_else(|| HeaderError::LengthTooLarge(shown()))
 }
 
-/// The id of what may be meant as a request, although it is none.
+/// The id of an invalid message that may be meant as a request.
 fn id_of(text: &str) -> Option<Id> {
     let message: Value = serde_json::from_str(text).ok()?;
     match message.get("id")? {
@@ -328,14 +327,14 @@ fn id_of(text: &str) -> Option<Id> {
     }
 }
 
-/// Where it cannot be known whose request it was, the id is null.
+/// Refuses a message. The id is null if the request is unknown.
 fn refusal(code: i32, message: &str, id: Option<Id>) -> Cut {
     let error = json!({ "code": code, "message": message });
     let body = json!({ "jsonrpc": "2.0", "error": error, "id": id }).to_string();
     Cut::Skip(Bytes::from([header(body.len()), body].concat()))
 }
 
-/// The header of a body of this many bytes.
+/// The header for a body of this many bytes.
 pub(super) fn header(length: usize) -> String {
     format!("Content-Length: {length}\r\n\r\n")
 }

@@ -1,4 +1,4 @@
-//! The codes and texts that LSP clients get for [`RequestError`].
+//! Codes and texts of [`RequestError`] for LSP clients.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl From<RequestError> for Error {
     }
 }
 
-/// What went wrong, and the protocol's method that helps, where there is one.
+/// The error, with the protocol's method that helps, if there is one.
 pub(in super::super) fn text(error: &RequestError) -> String {
     let help = match error {
         RequestError::UnknownConversation(_) => "; aside/conversation/list has those there are",

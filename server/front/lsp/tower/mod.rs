@@ -1,9 +1,9 @@
-//! What tower-lsp needs around it: headers, bytes to read, and errors as it sends them.
+//! Adapters for tower-lsp: headers, input and errors.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`content_length`] | headers, and whether tower-lsp can parse a body |
-//! | [`reader`] | the client's messages as the bytes that tower-lsp reads |
+//! | [`reader`] | the client's messages as input for tower-lsp |
 //! | [`error`] | codes and texts of the errors of requests |
 
 pub(super) mod content_length;

@@ -1,4 +1,4 @@
-//! The client's messages as tower-lsp reads them. Each comes with a header that holds its length and nothing else.
+//! The client's messages as input for tower-lsp, each with a header that has only its length.
 
 #[cfg(test)]
 mod tests;
@@ -16,20 +16,20 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::content_length::header;
 use crate::front::transport::inbox::Incoming;
 
-/// Messages as a stream of bytes.
+/// A byte stream of messages.
 #[derive(Debug)]
 pub(in super::super) struct Reader {
     incoming: Incoming,
-    /// What is left of the header of the message that is being handed over.
+    /// Rest of the current message's header.
     header: Bytes,
-    /// What is left of that message.
+    /// Rest of the current message's body.
     body: Bytes,
-    /// Something was handed over since others were let run.
+    /// Whether bytes were handed over since the last yield.
     handed_over: bool,
 }
 
 impl Reader {
-    /// All that comes in, up to the end of input.
+    /// Creates a reader of all messages until the end of input.
     pub(in super::super) fn new(incoming: Incoming) -> Self {
         Self {
             incoming,
@@ -39,7 +39,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next message; ready with `false` at the end of input.
+    /// Takes the next message. Ready with `false` at the end of input.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         Pin::new(&mut self.incoming).poll_next(context).map(|next| {
             let Some(body) = next else {
@@ -51,7 +51,7 @@ impl Reader {
         })
     }
 
-    /// Hands over as much of the current message as fits.
+    /// Copies as much of the current message as fits.
     fn hand_over(&mut self, target: &mut ReadBuf<'_>) {
         for part in [&mut self.header, &mut self.body] {
             let count = part.len().min(target.remaining());
@@ -66,7 +66,7 @@ impl AsyncRead for Reader {
         context: &mut Context<'_>,
         target: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Working off a long queue must keep nobody else from running, those too that end the connection.
+        // A long queue must not starve other tasks, such as those that end the connection.
         if std::mem::take(&mut self.handed_over) {
             context.waker().wake_by_ref();
             return Poll::Pending;

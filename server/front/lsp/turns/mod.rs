@@ -1,4 +1,4 @@
-//! A turn for a client: how it begins, and what it tells the client.
+//! The start of a turn and its display to the client.
 
 pub(super) mod start;
 mod view;

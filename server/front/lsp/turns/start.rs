@@ -1,4 +1,4 @@
-//! From a request for a turn to a running turn that the client is shown.
+//! From a request for a turn to a running turn.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::{
     turn::rules::Mode,
 };
 
-/// A turn that is asked for: what of it is known without a look at the disk.
+/// A requested turn, before files are read.
 pub(in crate::front::lsp) struct AskedTurn {
-    /// Its conversation; a new one without.
+    /// Id of the conversation; `None` for a new one.
     pub(in crate::front::lsp) conversation: Option<String>,
-    /// What is known of its id.
+    /// Id of the turn, as far as it is known.
     pub(in crate::front::lsp) id: ExpectedId,
     /// Reads the rest. Blocks on files.
     pub(in crate::front::lsp) read: Box<dyn FnOnce() -> Result<TurnRequest> + Send>,
 }
 
-/// Begins a turn, behind all that was asked of its conversation before. The next handlers do not wait for it. It runs on,
-/// and is shown, in tasks of its own.
+/// Begins a turn after earlier requests for the same conversation. Other handlers do not wait. The turn runs, and is
+/// shown, in tasks of its own.
 ///
 /// # Errors
-/// Where it cannot begin; nothing of it stays then.
+/// Fails if the turn cannot begin. Nothing of it stays then.
 pub(in crate::front::lsp) async fn begin_turn(
     at: &Arc<Connection>,
     asked: AskedTurn,
@@ -42,7 +42,7 @@ pub(in crate::front::lsp) async fn begin_turn(
         Ok(turn) => turn,
         Err(failed) => {
             if !matches!(failed, RequestError::TurnRuns(_)) {
-                // The configuration may have changed since it was looked at.
+                // The configuration may have changed since the last check.
                 at.status.look_again();
             }
             return Err(failed);
@@ -55,7 +55,7 @@ pub(in crate::front::lsp) async fn begin_turn(
     };
     let (shown, answered) = (at.clone(), answered());
     at.tasks.spawn("relay", async move {
-        // A client that knows which turn it asked for knows whose updates and prompts these are.
+        // The client must know the turn's id before its updates and prompts.
         answered.await;
         let view = ClientView::start(shown.clone(), of).await;
         relay(turn, &shown.prompts, view).await;
@@ -65,7 +65,7 @@ pub(in crate::front::lsp) async fn begin_turn(
     Ok(handle)
 }
 
-/// What was said of the turn before it began, is done to it now.
+/// Applies a cancellation that arrived before the turn began.
 async fn settle(at: &Connection, handle: &TurnHandle, pending: PendingTurn) {
     if pending.is_cancelled(&handle.turn) {
         handle.cancel().await;

@@ -1,4 +1,4 @@
-//! What a turn tells the client.
+//! Display of a turn to the client.
 
 use std::sync::Arc;
 
@@ -27,27 +27,27 @@ use crate::{
     },
 };
 
-/// Bytes that may wait for the client before updates are held back and joined.
+/// Maximum number of bytes queued for the client before updates are delayed and joined.
 const ENOUGH: usize = 64 * 1024;
-/// How a workspace is trusted in an editor.
+/// Words that say how to trust a workspace in an editor.
 const TRUST: TrustWords = TrustWords {
     never: "The workspace is not trusted, so only tools that read will run; run `aside trust` in it \
             to change that.",
     again: "then trust it again, in the editor or with `aside trust`",
 };
 
-/// A turn on its way to the client.
+/// A turn that is being shown to the client.
 pub(super) struct ClientView {
     at: Arc<Connection>,
     turn: TurnRef,
-    /// The number of the last update.
+    /// Number of the last update.
     seq: u64,
-    /// For a fallback client.
+    /// Display for a fallback client.
     fallback: Option<FallbackTurn>,
 }
 
 impl ClientView {
-    /// A turn begins.
+    /// Shows the start of a turn.
     pub(super) async fn start(at: Arc<Connection>, turn: TurnRef) -> Self {
         Self {
             fallback: FallbackTurn::start(&at.fallback, &turn).await,
@@ -97,12 +97,12 @@ impl TurnView for ClientView {
     }
 
     fn notice(&mut self, notice: TurnNotice) -> Option<wire::Update> {
-        // Others have it in their status.
+        // Other clients show this in their status.
         if notice == TurnNotice::NotTrusted && self.at.client.can().speaks_aside() {
             return None;
         }
         let text = sentence(&notice, &TRUST);
-        // Where each is a message on the screen, the same one about the workspace is shown once.
+        // In clients that show notices as messages, one about the workspace is shown once.
         let is_loud = match notice {
             TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
                 true
@@ -159,7 +159,7 @@ impl TurnView for ClientView {
     }
 }
 
-/// Puts a prompt to a client that takes part in the protocol.
+/// Sends a prompt to a client that speaks Aside's protocol.
 async fn ask(at: Arc<Connection>, open: PendingPrompt) {
     let reply = at
         .client
@@ -167,7 +167,7 @@ async fn ask(at: Arc<Connection>, open: PendingPrompt) {
     let answer = match reply.await {
         Ok(answer) => answer.into(),
         Err(ReplyError::Failed(why)) => PromptAnswer::Failed(why),
-        // A client that goes away decides nothing.
+        // A client that leaves decides nothing.
         Err(ReplyError::ConnectionOver) => return,
     };
     open.reply(answer, at.engine.conversations()).await;
