@@ -13,22 +13,25 @@ use std::{
 use aside::{
     config::known::secret_variables,
     engine::look_for_thread,
-    environment,
-    front::headless::{
-        approvals,
-        args::{self, Cli, Command, Stop},
-        config, conversation, demo, doctor,
-        failure::CommandFailure,
-        mcp, model, output,
-        paint::Paint,
-        place::CommandContext,
-        run,
-        streams::{self, Streams},
-        trust::{self, Consent},
+    front::{
+        acp,
+        headless::{
+            approvals,
+            args::{self, Cli, Command, Stop},
+            config, conversation, demo, doctor,
+            failure::CommandFailure,
+            mcp, model, output,
+            paint::Paint,
+            place::CommandContext,
+            run,
+            streams::{self, Streams},
+            trust::{self, Consent},
+        },
+        lsp,
     },
-    front::{acp, lsp},
     tool::supervisor,
 };
+use aside_base::environment;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,

@@ -3,11 +3,11 @@
 //! Known are `mcpServers` of JSON (Claude Code, Gemini CLI, Cursor and others), `servers` of VS Code's `mcp.json`, and
 //! `[mcp_servers.NAME]` of Codex. What Aside would do in another way than its owner meant is refused, server by server.
 
+use aside_base::{environment::looks_secret, visible::short_line};
 use serde_json::{Map, Value};
 use toml::Table;
 
 use super::names::is_name;
-use crate::{environment::looks_secret, visible::short_line};
 
 /// Keys that change nothing here and are left out without a word.
 const EMPTY: [&str; 3] = ["type", "name", "description"];

@@ -5,12 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::regular;
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions, OpenOptionsExt},
 };
-
-use crate::regular;
 
 /// Bytes of one file that are used; the rest is cut off, and the text says so.
 const FILE_BYTES: u64 = 64 * 1024;

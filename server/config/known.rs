@@ -1,6 +1,6 @@
 //! Providers that Aside knows by name.
 
-use crate::provider::ApiKind;
+use aside_base::api::ApiKind;
 
 /// A provider that Aside knows by name: where it is and where its key usually is. Settings say otherwise.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ const fn maker(
     api: ApiKind,
     key_env: &'static [&'static str],
 ) -> KnownProvider {
-    let base_url = match api.traits().base_url {
+    let base_url = match api.base_url() {
         Some(base_url) => base_url,
         None => "",
     };

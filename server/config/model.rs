@@ -1,11 +1,12 @@
 //! Which model a turn runs on.
 
+use aside_base::api::ApiKind;
+
 use super::{
     known::{KNOWN, known as known_as},
     names::did_you_mean,
     settings::Settings,
 };
-use crate::provider::ApiKind;
 
 /// A model and the provider that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Names and keys: which are taken, how they are shown, which one was probably meant.
 
-use crate::visible::is_hidden;
+use aside_base::visible::is_hidden;
 
 /// What [`is_name`] takes, for the schema: its only pattern.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";

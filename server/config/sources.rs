@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::{environment, regular};
 use serde_json::Value;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     schema::{self, elsewhere, entries},
     tree::Node,
 };
-use crate::{environment, regular};
 
 /// Bytes of an `aside.toml` that are read; a longer one is an error.
 const FILE_BYTES: u64 = 1024 * 1024;

@@ -9,12 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::{folder, regular};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{sources::FILE_NAME, tree::Node};
-use crate::{folder, regular};
 
 /// Bytes of all programs that are hashed; with larger ones a workspace cannot be trusted.
 const PROGRAM_BYTES: u64 = 256 * 1024 * 1024;
@@ -94,7 +94,10 @@ impl Fingerprint {
         let root = root.canonicalize()?;
         let mut files = BTreeMap::new();
         if let Some(text) = workspace_file {
-            files.insert(FILE_NAME.to_owned(), crate::digest::sha256(text.as_bytes()));
+            files.insert(
+                FILE_NAME.to_owned(),
+                aside_base::digest::sha256(text.as_bytes()),
+            );
             let mut programs = Programs::of(&root);
             for word in command_words(text).into_iter().take(WORDS) {
                 let what = programs.look(&word)?;
@@ -115,7 +118,7 @@ impl Fingerprint {
             .flat_map(|(name, what)| [name.as_str(), what])
             .collect();
         parts.extend(self.folder.as_deref());
-        crate::digest::of_parts(&parts)
+        aside_base::digest::of_parts(&parts)
     }
 
     /// The files of the workspace whose change ends trust, beside `aside.toml`: paths relative to its root.
@@ -192,7 +195,10 @@ impl TrustStore {
     /// # Errors
     /// A folder that is not there, or a store that cannot be written.
     pub fn note_made(&self, root: &Path, text: &str) -> io::Result<()> {
-        let (key, digest) = (folder_key(root)?, crate::digest::sha256(text.as_bytes()));
+        let (key, digest) = (
+            folder_key(root)?,
+            aside_base::digest::sha256(text.as_bytes()),
+        );
         self.change(|stored| drop(stored.made.insert(key, digest)))
     }
 
@@ -203,7 +209,7 @@ impl TrustStore {
     pub fn is_made(&self, root: &Path, text: &str) -> io::Result<bool> {
         let made = self.read()?.made;
         let made = made.get(&folder_key(root)?);
-        Ok(made.is_some_and(|made| *made == crate::digest::sha256(text.as_bytes())))
+        Ok(made.is_some_and(|made| *made == aside_base::digest::sha256(text.as_bytes())))
     }
 
     /// Trusts a workspace no more.
@@ -355,7 +361,7 @@ impl<'a> Programs<'a> {
                 "the files that commands in its aside.toml name cannot be watched: together they are over 256 MiB",
             )
         })?;
-        crate::digest::of_reader(file.take(length))
+        aside_base::digest::of_reader(file.take(length))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is set and could not count: a setting that is accepted and ignored would pass for one that holds. Pure.
 
+use aside_base::visible::short_line;
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
         ToolSettings, ToolSource,
     },
 };
-use crate::visible::short_line;
 
 /// A key that does not count, and why, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

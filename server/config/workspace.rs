@@ -10,10 +10,10 @@ use std::{
     fmt,
 };
 
+use aside_base::visible::short_line;
 use serde_json::{Value, json};
 
 use super::{LayerValue, Problem, layers::Merged, names::dotted};
-use crate::visible::short_line;
 
 /// Keys that a notice names; the rest are counted.
 const NAMED: usize = 20;
@@ -263,7 +263,7 @@ impl fmt::Debug for Definition {
 }
 
 fn define(kind: DefinitionKind, name: String, value: Value) -> Definition {
-    let hash = crate::digest::sha256(format!("{kind:?}\n{name}\n{value}").as_bytes());
+    let hash = aside_base::digest::sha256(format!("{kind:?}\n{name}\n{value}").as_bytes());
     Definition {
         kind,
         name,

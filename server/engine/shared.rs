@@ -8,13 +8,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use aside_base::environment;
+
 use super::{
     conversations::Conversations,
     models::{Models, key::Env},
 };
 use crate::{
     config::Settings,
-    environment,
     mcp::McpServers,
     tool::{Tool, namespace::ProcessNamespaces},
 };

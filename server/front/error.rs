@@ -3,6 +3,7 @@
 //! The text of an error says what is wrong and nothing about a protocol. Each protocol gives errors its own codes, and
 //! adds which of its methods helps.
 
+use aside_turn::{permit::Refused, resume::ResumeError};
 use tokio::task::JoinError;
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
         conversations::{ConversationError, Taken},
     },
     session::{log::OpenError, store::StoreError},
-    turn::{permit::Refused, resume::ResumeError},
 };
 
 /// The result of a request.

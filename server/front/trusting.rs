@@ -1,11 +1,10 @@
 //! What trust in a workspace would change, in words.
 
-use crate::{
-    config::{
-        preview::{Startable, TrustPreview, TrustedSetting},
-        workspace::DefinitionKind,
-    },
-    visible::one_line,
+use aside_base::visible::one_line;
+
+use crate::config::{
+    preview::{Startable, TrustPreview, TrustedSetting},
+    workspace::DefinitionKind,
 };
 
 /// What trust changes: the settings that begin to count, what can be started, and the keys that never count.

@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use aside_base::visible::short_line;
 use rmcp::{
     model::{
         CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
@@ -24,7 +25,7 @@ use super::{
     questions::{AsideClient, ServerQuestions},
     settings::HideSecrets,
 };
-use crate::{tool::process::spoken::Spoken, visible::short_line};
+use crate::tool::process::spoken::Spoken;
 
 /// Bytes of one message of a server.
 pub(super) const MESSAGE: usize = 4 << 20;

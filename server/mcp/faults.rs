@@ -2,13 +2,12 @@
 
 use std::error::Error;
 
+use aside_base::visible::short_line;
 use http::StatusCode;
 use rmcp::{
     model::ProtocolVersion, service::ClientInitializeError,
     transport::streamable_http_client::StreamableHttpError,
 };
-
-use crate::visible::short_line;
 
 /// What is wrong between us and a server.
 pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;

@@ -1,11 +1,8 @@
 //! Forms of servers as questions, and the answers to them as what a server is sent. Pure.
 
+use aside_base::visible::without_hidden;
+use aside_turn::question::{Answer, AnswerType, Question, TextFormat};
 use serde_json::{Map, Value, json};
-
-use crate::{
-    turn::question::{Answer, AnswerType, Question, TextFormat},
-    visible::without_hidden,
-};
 
 /// Bytes of a text of a form.
 const TEXT: usize = 2048;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use aside_base::visible::short_line;
 use serde_json::{Map, Value, json};
 
 use super::{form::clean, settings::McpDefinition};
-use crate::visible::short_line;
 
 /// Tools of one server.
 const TOOLS: usize = 512;
@@ -100,7 +100,7 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
         schema: schema.clone(),
         is_harmless: value["annotations"]["destructiveHint"] == false
             || value["annotations"]["readOnlyHint"] == true,
-        hash: crate::digest::sha256(sorted(&said).to_string().as_bytes()),
+        hash: aside_base::digest::sha256(sorted(&said).to_string().as_bytes()),
     })
 }
 
@@ -157,7 +157,7 @@ fn name_of(server: &str, remote: &str) -> String {
     if name.len() <= NAME {
         return name;
     }
-    let digest = crate::digest::sha256(whole.as_bytes());
+    let digest = aside_base::digest::sha256(whole.as_bytes());
     format!("{}_{}", &name[..NAME - 9], &digest[..8])
 }
 

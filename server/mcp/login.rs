@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use aside_base::{regular, visible::short_line};
 use async_trait::async_trait;
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, CredentialRefreshGuard,
@@ -20,7 +21,6 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::settings::{HideSecrets, ServerAddress};
-use crate::{regular, visible::short_line};
 
 /// Where browsers are sent back to. Nobody is there.
 const BACK: &str = "http://127.0.0.1:33418/callback";
@@ -128,7 +128,7 @@ async fn in_time<T>(step: impl Future<Output = Result<T, AuthError>>) -> Result<
 }
 
 fn path(folder: &Path, url: &Url) -> PathBuf {
-    let name = crate::digest::sha256(url.as_str().as_bytes());
+    let name = aside_base::digest::sha256(url.as_str().as_bytes());
     folder.join(format!("{name}.json"))
 }
 

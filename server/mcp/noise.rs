@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aside_base::visible::{printable, short_line};
 use serde::{Deserialize, de::IgnoredAny};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _,
@@ -10,7 +11,6 @@ use tokio::io::{
 };
 
 use super::connection::MESSAGE;
-use crate::visible::{printable, short_line};
 
 /// How deep a message may be nested. Parsers of JSON give up a little further down.
 const DEEP: usize = 100;

@@ -7,6 +7,11 @@ use std::{
     time::Duration,
 };
 
+use aside_base::{
+    environment::can_start,
+    visible::{printable, short_line},
+};
+use aside_turn::record::CallKey;
 use rmcp::{
     model::ProtocolVersion,
     service::{ClientInitializeError, RoleClient},
@@ -24,17 +29,12 @@ use super::{
     noise::{Noise, messages},
     settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
 };
-use crate::{
-    environment::can_start,
-    tool::{
-        process::{
-            Job,
-            spoken::{Spoken, SpokenPipes},
-        },
-        sandbox::Walls,
+use crate::tool::{
+    process::{
+        Job,
+        spoken::{Spoken, SpokenPipes},
     },
-    turn::record::CallKey,
-    visible::{printable, short_line},
+    sandbox::Walls,
 };
 
 /// Bytes of what a server says on standard error that are kept.

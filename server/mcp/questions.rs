@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use aside_turn::question::{Answer, Question};
 use futures_util::future::BoxFuture;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -21,7 +22,6 @@ use super::{
     form::{Form, FormFault},
     settings::HideSecrets,
 };
-use crate::turn::question::{Answer, Question};
 
 /// Asks the person of a call; the words for the model where there is no answer.
 pub(super) type AskPerson =

@@ -3,11 +3,11 @@
 
 use std::io;
 
+use aside_base::visible::{printable, short_line};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::form::clean;
-use crate::visible::{printable, short_line};
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -145,7 +145,7 @@ impl McpDefinition {
             ServerPlace::Network(address) => format!("{:?}", address.client_id),
         };
         let rest = format!("{protocol:?} {startup:?} {call:?} {offered:?} {of_place}");
-        crate::digest::of_parts(&[&self.hash(), &rest])
+        aside_base::digest::of_parts(&[&self.hash(), &rest])
     }
 
     /// SHA-256 of where the server is and what it is given. Secrets are in it and cannot be read from it.
@@ -164,13 +164,13 @@ impl McpDefinition {
                 if let Some(cwd) = &cwd {
                     parts.extend(["in", cwd]);
                 }
-                crate::digest::of_parts(&parts)
+                aside_base::digest::of_parts(&parts)
             }
             ServerPlace::Network(address) => {
                 parts.push(address.url.as_str());
                 let digests: Vec<String> = address.headers.iter().map(ServerHeader::hash).collect();
                 parts.extend(digests.iter().map(String::as_str));
-                crate::digest::of_parts(&parts)
+                aside_base::digest::of_parts(&parts)
             }
         }
     }
@@ -186,8 +186,8 @@ impl ServerHeader {
             Some(_) => "variable",
             None => "value",
         };
-        let value = crate::digest::sha256(value);
-        crate::digest::of_parts(&[self.name.as_str(), kind, &value])
+        let value = aside_base::digest::sha256(value);
+        aside_base::digest::of_parts(&[self.name.as_str(), kind, &value])
     }
 }
 

@@ -5,6 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use aside_base::visible::{in_sight, short_line};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+    record::CallKey,
+    rules::Class,
+};
 use async_trait::async_trait;
 use rmcp::model::CallToolRequestParams;
 use serde_json::Value;
@@ -18,16 +25,7 @@ use super::{
     reply::{self, CallReply, ReplyPart},
     server::HeldServer,
 };
-use crate::{
-    tool::{PreparedCall, Tool, ToolContext, ToolSpec, fitted},
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-        record::CallKey,
-        rules::Class,
-    },
-    visible::{in_sight, short_line},
-};
+use crate::tool::{PreparedCall, Tool, ToolContext, ToolSpec, fitted};
 
 /// Times that a server may ask for more in one run of a call.
 const ROUNDS: usize = 8;
@@ -61,7 +59,7 @@ impl McpTool {
         about.outside = true;
         about.server = Some(server.definition.name.clone());
         about.time = server.definition.call;
-        let hash = crate::digest::of_parts(&["mcp", &server.definition.hash(), &listed.hash]);
+        let hash = aside_base::digest::of_parts(&["mcp", &server.definition.hash(), &listed.hash]);
         Self {
             about,
             listed,
@@ -236,7 +234,7 @@ impl Tool for McpTool {
 
     async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         let arguments = work.arguments.to_string();
-        let hash = crate::digest::of_parts(&[&self.hash, &arguments]);
+        let hash = aside_base::digest::of_parts(&[&self.hash, &arguments]);
         let as_prepared = PreparedCall {
             hash: hash.clone(),
             ..PreparedCall::default()

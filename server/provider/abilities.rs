@@ -3,9 +3,8 @@
 //! The built-in table is `models.toml`. A provider's own list, and then the user's configuration, say more; what a
 //! model refuses in a conversation counts last.
 
+use aside_turn::response::Usage;
 use serde::{Deserialize, Serialize};
-
-use crate::turn::response::Usage;
 
 /// What a model can do.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use aside_base::visible::is_hidden;
 use http::{HeaderMap, header};
 use serde_json::Value;
 
 use super::retry::ApiError;
-use crate::visible::is_hidden;
 
 /// Characters of an answer that is not the API's, as far as a person is shown.
 const SHOWN: usize = 200;

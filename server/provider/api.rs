@@ -8,6 +8,11 @@ use std::{
     collections::{BTreeSet, HashSet},
 };
 
+use aside_turn::{
+    response::{Feature, Piece},
+    rules::ToolChoice,
+    transcript::Item,
+};
 use http::{HeaderMap, header::HeaderName};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -19,11 +24,6 @@ use super::{
     media::ReadMedia,
     options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
-};
-use crate::turn::{
-    response::{Feature, Piece},
-    rules::ToolChoice,
-    transcript::Item,
 };
 
 /// What a request says besides the conversation.

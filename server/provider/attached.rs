@@ -1,10 +1,10 @@
 //! What is attached to a user's message, as a model is told it: text between tags that name it, images and PDFs as
 //! such, each behind a tag that names it.
 
+use aside_turn::attachment::{Attachment, Content, Media, MediaType};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use super::api::{Encoder, RequestContents};
-use crate::turn::attachment::{Attachment, Content, Media, MediaType};
 
 /// A part of a user's message.
 #[derive(Debug, PartialEq)]

@@ -8,6 +8,13 @@ use std::{
     task::{Context, Poll},
 };
 
+use aside_turn::{
+    inquiry::{CallResult, Message},
+    record::CallKey,
+    response::{self, Feature, Kind},
+    rules::ToolChoice,
+    transcript::{Fork, Item, Link},
+};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
@@ -16,13 +23,6 @@ use super::{
     api::{EncodedHead, Encoder, RequestContents, Role, WireApi},
     call_ids::{CallIds, EarlierCalls},
     media::ReadMedia,
-};
-use crate::turn::{
-    inquiry::{CallResult, Message},
-    record::CallKey,
-    response::{self, Feature, Kind},
-    rules::ToolChoice,
-    transcript::{Fork, Item, Link},
 };
 
 /// Cache breakpoints in the history, at the most: where an earlier request wrote, and where this one writes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::turn::{
+use aside_turn::{
     attachment::{Attachment, Content},
     inquiry::Message,
     transcript::{Fork, Item, Link},

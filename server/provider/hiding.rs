@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use aside_turn::response::Piece;
+
 use super::key::Key;
-use crate::turn::response::Piece;
 
 /// Takes secrets out of a response's pieces.
 #[derive(Debug, Default)]
@@ -88,8 +89,9 @@ impl HidingFilter {
 
 #[cfg(test)]
 mod tests {
+    use aside_turn::response::{Finish, Kind, Response};
+
     use super::*;
-    use crate::turn::response::{Finish, Kind, Response};
 
     #[test]
     fn a_key_is_taken_out_however_it_is_cut() {

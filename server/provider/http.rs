@@ -7,6 +7,10 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::{
+    response::{Failure, FailureClass, Piece},
+    rules::Model,
+};
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::{Response, Url};
@@ -25,10 +29,6 @@ use super::{
     options::ModelOptions,
     retry::{ApiError, Who, failure},
     sse::{SseEvent, SseParser, TooLong},
-};
-use crate::turn::{
-    response::{Failure, FailureClass, Piece},
-    rules::Model,
 };
 
 /// How long nothing at all may come. Models that run here may take minutes to load.

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
+use aside_base::api::ApiKind;
+use aside_turn::response::{Failure, FailureClass};
 use tokio::time::timeout;
 
 use super::{
     abilities::StatedAbilities,
-    apis::ApiKind,
     client::HttpClient,
     http::{FindKey, Http},
     open::http,
     options::ModelOptions,
     retry::ApiError,
 };
-use crate::turn::response::{Failure, FailureClass};
 
 /// Models of a list, at the most; the rest is left out.
 const MOST: usize = 10_000;

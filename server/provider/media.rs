@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::turn::attachment::Media;
+use aside_turn::attachment::Media;
 
 /// Reads the bytes of the images and PDFs of one conversation.
 #[derive(Clone)]

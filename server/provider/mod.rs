@@ -6,7 +6,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `head`, `request`, `open` | what a request is, who takes it ([`Provider`]), and how one is opened |
-//! | `apis` | the table of all APIs: each one's word in `aside.toml`, where it is, how it is opened |
+//! | `apis` | the table of all APIs: traits of each one's models, and the way to open one |
 //! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | a wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
 //! | `tags`, `openai_list` | reasoning that stands in the text, told apart from it; lists of models as most servers give them |
 //! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
@@ -60,7 +60,6 @@ pub mod this_computer;
 mod trial;
 
 pub use self::{
-    apis::ApiKind,
     body::SharedBody,
     flatten::flatten,
     head::{Head, ToolDeclaration},

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
+use aside_base::api::ApiKind;
 use serde::Deserialize;
 
 use super::{
     abilities::{Abilities, ReasoningKind, StatedAbilities},
-    apis::ApiKind,
+    apis::traits,
 };
 
 /// See there what the rows mean.
@@ -30,13 +31,13 @@ pub fn abilities(
             abilities.reasoning = known;
         }
     }
-    if let Some(most) = kind.traits().context {
+    if let Some(most) = traits(kind).context {
         abilities.context_window = abilities.context_window.map(|all| all.min(most));
     }
     if let Some(configured) = configured {
         abilities.take(configured);
     }
-    abilities.documents &= kind.traits().documents;
+    abilities.documents &= traits(kind).documents;
     abilities
 }
 
@@ -61,7 +62,7 @@ pub fn reasoning(
     listed: Option<&StatedAbilities>,
     configured: Option<&StatedAbilities>,
 ) -> KnownReasoning {
-    let section = table().get(kind.traits().models);
+    let section = table().get(traits(kind).models);
     let is_in_table = section.is_some_and(|section| section.row(model).is_some());
     let stated = || listed.into_iter().chain(configured);
     if !is_in_table && stated().all(|stated| stated.reasoning.is_none()) {
@@ -80,7 +81,7 @@ pub fn reasoning(
 #[must_use]
 pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
     let mut abilities = Abilities::default();
-    let Some(section) = table().get(kind.traits().models) else {
+    let Some(section) = table().get(traits(kind).models) else {
         return abilities;
     };
     abilities.take(&section.any);
@@ -101,7 +102,7 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
 
 /// The models of the table, in no order that means anything.
 pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
-    let section = table().get(kind.traits().models);
+    let section = table().get(traits(kind).models);
     section
         .into_iter()
         .flat_map(|section| section.models.keys().map(String::as_str))

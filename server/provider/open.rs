@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use aside_base::api::ApiKind;
+
 use super::{
-    apis::{ApiKind, Opens},
+    apis::{Opens, traits},
     client::HttpClient,
     http::{FindKey, Http},
     options::ModelOptions,
@@ -30,7 +32,7 @@ pub(super) fn http(
     client: HttpClient,
     key: FindKey,
 ) -> Result<Http, String> {
-    let Opens::Http(api) = kind.traits().opens else {
+    let Opens::Http(api) = traits(kind).opens else {
         return Err("a script is played, and no provider is asked for it".to_owned());
     };
     let api = api(&options.base);

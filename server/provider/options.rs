@@ -1,5 +1,6 @@
 //! One model, where it is, and how it is configured.
 
+use aside_turn::rules::Model;
 use http::HeaderName;
 use reqwest::Url;
 
@@ -7,7 +8,6 @@ use super::{
     abilities::{Abilities, ForcedToolSupport, ReasoningKind},
     key::Key,
 };
-use crate::turn::rules::Model;
 
 /// One model, where it is, and how it is configured.
 #[derive(Clone, Debug)]

@@ -2,17 +2,17 @@
 
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 
-use async_trait::async_trait;
-use futures_core::Stream;
-use serde_json::Value;
-
-use super::{body::SharedBody, head::Head};
-use crate::turn::{
+use aside_turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},
     rules::{Model, ToolChoice},
     transcript::Fork,
 };
+use async_trait::async_trait;
+use futures_core::Stream;
+use serde_json::Value;
+
+use super::{body::SharedBody, head::Head};
 
 /// A response, piece by piece. Dropping it cancels the request.
 pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Piece, Failure>> + Send>>;

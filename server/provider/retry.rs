@@ -10,10 +10,6 @@ pub(super) use super::api_error::ApiError;
 use super::api_error::{
     CERTIFICATE, CONNECTION, CUT, GARBLED, NOT_API, PROXY, PROXY_LOGIN, PROXY_SCHEME,
 };
-use crate::{
-    turn::response::{Failure, FailureClass, Feature},
-    visible::is_hidden,
-};
 
 /// Characters of a provider's own words that a person is shown.
 const SHOWN: usize = 300;
@@ -70,6 +66,8 @@ enum ErrorMeaning {
 }
 
 use ErrorMeaning as M;
+use aside_base::visible::is_hidden;
+use aside_turn::response::{Failure, FailureClass, Feature};
 
 /// Words of APIs for errors — kind or code, in small letters — whatever the status is.
 const NAMES: &[(&str, ErrorMeaning)] = &[

@@ -1,7 +1,7 @@
 //! The items of a response whose parts come one after the other: words that go on for as long as their kind does, and
 //! items that come whole.
 
-use crate::turn::response::{Kind, Piece};
+use aside_turn::response::{Kind, Piece};
 
 /// Numbers items, and opens and closes them.
 #[derive(Debug, Default)]

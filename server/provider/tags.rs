@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use aside_turn::response::{Kind, Piece};
 use reqwest::Url;
 
 use super::{api::Decoder, retry::ApiError};
-use crate::turn::response::{Kind, Piece};
 
 const BEGIN: &str = "<think>";
 const END: &str = "</think>";

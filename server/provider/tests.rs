@@ -2,21 +2,22 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi as Wire,
     play::{ModelReply, ReplyItem},
 };
+use aside_turn::response::{Finish, Kind, Piece, Response};
 use serde_json::json;
 
 use super::{
-    ApiKind, FindKey,
+    FindKey,
     api::WireApi,
     client::HttpClient,
     models::built_in,
     open::http,
     trial::{ProviderTrial, grep_tool, options},
 };
-use crate::turn::response::{Finish, Kind, Piece, Response};
 
 const ALL: [(ApiKind, Wire); 5] = [
     (ApiKind::Anthropic, Wire::Anthropic),
@@ -211,9 +212,9 @@ fn fuzzed_responses_are_read_or_refused() {
     for (kind, wire) in ALL {
         let folder = format!("tests/model_server/wire/{}", wire.name());
         let mut read = 0;
-        for (path, bytes) in crate::fuzz::corpus(&folder, &[".sse", ".ndjson"]) {
+        for (path, bytes) in aside_test_fuzz::corpus(&folder, &[".sse", ".ndjson"]) {
             let (api, trial) = talk(kind);
-            for damaged in crate::fuzz::damaged(&bytes, 150) {
+            for damaged in aside_test_fuzz::damaged(&bytes, 150) {
                 let decoded = trial.decode(api.as_ref(), &damaged);
                 let pieces = decoded.unwrap_or_default();
                 let mut response = Response::default();

@@ -3,6 +3,13 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
+use aside_turn::{
+    inquiry::Message,
+    record::{CallEnd, CallKey, DirectiveKind, Event},
+    response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
+    rules::ToolChoice,
+    transcript::Transcript,
+};
 use serde_json::Value;
 
 use super::{
@@ -12,13 +19,6 @@ use super::{
     options::{CacheRetention, ModelOptions},
     retry::ApiError,
     sse::{SseEvent, SseParser},
-};
-use crate::turn::{
-    inquiry::Message,
-    record::{CallEnd, CallKey, DirectiveKind, Event},
-    response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
-    rules::ToolChoice,
-    transcript::Transcript,
 };
 
 /// A sample of the API.

@@ -11,14 +11,12 @@ use std::{
     time::Duration,
 };
 
+use aside_base::regular;
+use aside_turn::{effect::Approval, input::Preview};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::{log::make_folder, record::time_text};
-use crate::{
-    regular,
-    turn::{effect::Approval, input::Preview},
-};
 
 /// Bytes of the file of approvals.
 const BYTES: u64 = 64 * 1024 * 1024;

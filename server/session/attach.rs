@@ -6,8 +6,9 @@ use std::{
     path::Path,
 };
 
+use aside_turn::attachment::{Attachment, Content, Media, MediaType};
+
 use super::blobs::Blobs;
-use crate::turn::attachment::{Attachment, Content, Media, MediaType};
 
 /// Bytes of a text, at the most.
 const TEXT: u64 = 16 * 1024 * 1024;

@@ -9,8 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::regular;
+
 use super::log::make_folder;
-use crate::regular;
 
 /// The blobs of one conversation.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ impl Blobs {
     /// # Errors
     /// Where they cannot be written.
     pub fn keep(&self, bytes: &[u8]) -> io::Result<String> {
-        let name = crate::digest::sha256(bytes);
+        let name = aside_base::digest::sha256(bytes);
         let path = self.folder.join(&name);
         if !path.exists() {
             make_folder(&self.folder)?;
@@ -66,7 +67,7 @@ impl Blobs {
             return Err(damaged());
         }
         let bytes = self.read(name, 0..size)?;
-        if crate::digest::sha256(&bytes) != name {
+        if aside_base::digest::sha256(&bytes) != name {
             return Err(damaged());
         }
         Ok(bytes)

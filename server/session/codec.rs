@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aside_turn::record::FaultKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,7 +10,6 @@ use super::{
     disk::Disk,
     record::{Entry, Record, VERSION, time_of, time_text},
 };
-use crate::turn::record::FaultKind;
 
 /// What stands before the fields of an entry.
 #[derive(Serialize)]

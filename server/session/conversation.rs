@@ -6,6 +6,9 @@ use std::{
     time::Duration,
 };
 
+use aside_base::{regular, under_way::FilesUnderWay};
+use aside_turn::record::Outcome;
+
 use super::{
     blobs::Blobs,
     codec,
@@ -16,7 +19,6 @@ use super::{
     record::Entry,
     store_error::StoreError,
 };
-use crate::{regular, turn::record::Outcome, under_way::FilesUnderWay};
 
 /// One conversation. Having one takes no lock and reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! Disk types from entries and entries from disk types: boring, complete, and nowhere else.
 
+use aside_turn::{
+    attachment::{Attachment, Content, Media, MediaType},
+    record::{CallKey, Event, PromptId, PromptSubject, Refusal, TurnError, Word},
+    response::{Finish, Usage},
+};
 use serde_json::Value;
 
 use super::{
     disk::{self, Disk},
     record::{Entry, TurnOptions},
-};
-use crate::turn::{
-    attachment::{Attachment, Content, Media, MediaType},
-    record::{CallKey, Event, PromptId, PromptSubject, Refusal, TurnError, Word},
-    response::{Finish, Usage},
 };
 
 mod answers;

@@ -2,14 +2,14 @@
 //!
 //! [`Question`] and [`Source`] are the exception: their JSON is a promise already, made to tools.
 
+use aside_turn::{
+    question::{Question, Source},
+    record,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::record::{Changed, Edit, Frozen, TurnOptions, Undone};
-use crate::turn::{
-    question::{Question, Source},
-    record,
-};
 
 /// The fields of an entry.
 #[derive(Serialize, Deserialize)]

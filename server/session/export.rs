@@ -3,7 +3,11 @@
 use std::{collections::HashSet, fmt::Write};
 
 use super::{record::time_text, replay::Turn};
-use crate::turn::{
+
+mod harmless;
+mod text;
+
+use aside_turn::{
     attachment::Attachment,
     history::TurnHistory,
     question::{AnswerType, Question, Source},
@@ -12,10 +16,6 @@ use crate::turn::{
     },
     response::Usage,
 };
-
-mod harmless;
-mod text;
-
 pub use text::fenced;
 
 use harmless::block;

@@ -10,10 +10,10 @@ use std::{
     thread::{self, available_parallelism},
 };
 
+use aside_base::regular;
 use serde::{Deserialize, Serialize};
 
 use super::meta::{self, Meta, ReadMeta};
-use crate::regular;
 
 /// The name of the file in the store's folder.
 const INDEX: &str = "index.json";

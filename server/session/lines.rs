@@ -7,11 +7,13 @@ use std::{
     path::Path,
 };
 
+use aside_base::regular;
+use aside_turn::record::FaultKind;
+
 use super::{
     codec::{self, LineError},
     record::{Entry, Record},
 };
-use crate::{regular, turn::record::FaultKind};
 
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";

@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
+use aside_base::regular;
 use rustix::fs::{FlockOperation, flock};
 
 use super::record::time_text;
-use crate::regular;
 
 /// How often a lock is tried again while nobody but [`is_held`] has it, which takes it for an instant.
 const TRIES: usize = 1000;

@@ -9,13 +9,14 @@ use std::{
     time::Duration,
 };
 
+use aside_base::regular;
+
 use super::{
     codec,
     lines::{Backwards, EVENTS, end_of_last_line},
     lock::{Lock, LockError},
     record::Entry,
 };
-use crate::regular;
 
 /// A log that this process alone appends to. Opening and appending cost the same however long it is.
 #[derive(Debug)]

@@ -8,17 +8,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use aside_base::{regular, visible::without_hidden};
+use aside_turn::{Event, history::Standing};
 use serde::{Deserialize, Serialize};
 
 use super::{
     codec,
     lines::EVENTS,
     record::{Entry, Record},
-};
-use crate::{
-    regular,
-    turn::{Event, history::Standing},
-    visible::without_hidden,
 };
 
 /// Bytes of a `meta.json`, at the most; a longer one is none of ours.

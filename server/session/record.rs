@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use aside_turn::{Event, limits::Limits, question::AnswerType, record::Word, rules::Mode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::turn::{Event, limits::Limits, question::AnswerType, record::Word, rules::Mode};
 
 /// The newest version of a line that this program reads. A newer line is kept as it is where it is not understood.
 ///

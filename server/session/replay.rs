@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
-use crate::turn::{
+use aside_turn::{
     history::{Standing, TurnHistory},
     record::Event,
     resume::close,
 };
+
+use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 
 pub mod conversation;
 mod mended;

@@ -14,6 +14,9 @@ use std::{
     time::Duration,
 };
 
+use aside_base::{folder, under_way::FilesUnderWay};
+use aside_turn::{Event, record::Level};
+
 pub use super::store_error::StoreError;
 use super::{
     approvals::Approvals,
@@ -24,11 +27,6 @@ use super::{
     log::{Log, make_folder, take_lock},
     record::Entry,
     replay,
-};
-use crate::{
-    folder,
-    turn::{Event, record::Level},
-    under_way::FilesUnderWay,
 };
 
 /// What the folder of a deleted conversation is called until it is gone.
@@ -81,7 +79,7 @@ fn workspace_name(root: &Path) -> String {
         })
         .take(40)
         .collect();
-    let hash = crate::digest::sha256(root.as_os_str().as_bytes());
+    let hash = aside_base::digest::sha256(root.as_os_str().as_bytes());
     format!("{}-{}", readable.trim_matches('-'), &hash[..10])
 }
 

@@ -10,6 +10,8 @@ use std::{
     path::Path,
 };
 
+use aside_base::{digest::sha256, regular};
+use aside_turn::history::TurnHistory;
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions, OpenOptionsExt},
@@ -19,7 +21,6 @@ use super::{
     blobs::Blobs,
     record::{Edit, Entry, Record},
 };
-use crate::{digest::sha256, regular, turn::history::TurnHistory};
 
 pub mod staged;
 

@@ -6,11 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-};
 
 use super::{AllowToggle, Enable, Tool, ToolContext, ToolSpec};
 

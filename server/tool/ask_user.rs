@@ -6,15 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}, question::{Answer, AnswerType, Persistence, Question}};
+use aside_base::visible::short_line;
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-        question::{Answer, AnswerType, Persistence, Question},
-    },
-    visible::short_line,
-};
 
 use super::{
     AllowToggle, Enable, Tool, ToolContext, ToolSpec, arguments, invalid, outcome, preparation,
@@ -156,7 +150,7 @@ impl Tool for AskUser {
         preparation(arguments::<AskUserArguments>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!("Ask: {}", short_line(&args.question, 80)),
-                hash: crate::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
+                hash: aside_base::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()
             })

@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-use tokio_util::sync::CancellationToken;
-
-use crate::{
+use aside_base::{
     digest::sha256,
-    turn::{
-        effect::CallWork,
-        input::{Prepared, Preview, ToolOutcome, ToolOutput},
-        rules::Class,
-    },
     visible::{hidden_added, short_line},
 };
+use aside_turn::{
+    effect::CallWork,
+    input::{Prepared, Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     FileEdit, ToolContext,
@@ -319,7 +318,7 @@ impl FileChange {
         let mut parts = vec!["edit", &self.path, &there, old, &self.new];
         // What needs no asking when it is prepared is not written once it does.
         parts.extend(self.must_ask.as_deref());
-        crate::digest::of_parts(&parts)
+        aside_base::digest::of_parts(&parts)
     }
 }
 

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
+use aside_base::visible::{in_sight, short_line};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-        rules::Class,
-    },
-    visible::{in_sight, short_line},
-};
 
 use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome, output::fitted};
 
@@ -81,7 +78,11 @@ impl ClientTool {
     /// What an approval is bound to: all that is shown, or the tool itself, where that only reads.
     fn hash(&self, work: &CallWork) -> String {
         if !self.reads_only {
-            return crate::digest::of_parts(&["client", &work.tool, &work.arguments.to_string()]);
+            return aside_base::digest::of_parts(&[
+                "client",
+                &work.tool,
+                &work.arguments.to_string(),
+            ]);
         }
         let ToolSpec {
             name,
@@ -89,7 +90,7 @@ impl ClientTool {
             parameters,
             ..
         } = &self.about;
-        crate::digest::of_parts(&["client reads", name, description, &parameters.to_string()])
+        aside_base::digest::of_parts(&["client reads", name, description, &parameters.to_string()])
     }
 }
 
@@ -168,13 +169,11 @@ async fn outcome_of(
 mod tests {
     use std::future::{pending, ready};
 
+    use aside_turn::record::CallKey;
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        tool::{registry::Registry, trial::ToolTrial},
-        turn::record::CallKey,
-    };
+    use crate::tool::{registry::Registry, trial::ToolTrial};
 
     fn tool(result: impl Fn() -> Result<ClientResult, String> + Send + Sync + 'static) -> Registry {
         let call: CallClient = Arc::new(move |_| Box::pin(ready(result())));

@@ -6,14 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+use aside_base::visible::short_line;
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    },
-    visible::short_line,
-};
 
 use super::{Tool, ToolContext, ToolSpec, arguments, outcome, output::cut};
 
@@ -85,7 +80,7 @@ impl Tool for DescribeTools {
     async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Describe tools".into(),
-            hash: crate::digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
+            hash: aside_base::digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
             sandboxed: true,
             ..Prepared::default()
         })

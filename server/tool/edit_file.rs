@@ -6,16 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, ToolOutcome}, question::{AnswerType, Persistence, Question}, rules::Class};
+use aside_base::visible::short_line;
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, ToolOutcome},
-        question::{AnswerType, Persistence, Question},
-        rules::Class,
-    },
-    visible::short_line,
-};
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,

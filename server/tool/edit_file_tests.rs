@@ -1,17 +1,11 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
+use aside_base::digest::sha256;
+use aside_turn::{input::{Prepared, Preview}, question::Answer, record::CallKey};
 
 use super::*;
-use crate::{
-    digest::sha256,
-    tool::{FileEdit, trial::ToolTrial},
-    turn::{
-        input::{Prepared, Preview},
-        question::Answer,
-        record::CallKey,
-    },
-};
+use crate::tool::{FileEdit, trial::ToolTrial};
 
 fn args(old: &str, new: &str) -> Value {
     json!({"path": "a.txt", "old_text": old, "new_text": new})

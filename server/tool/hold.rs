@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{turn::effect::CallWork, visible::short_line};
+use aside_base::visible::short_line;
+use aside_turn::effect::CallWork;
 
 use super::{
     ToolContext, off_thread,

@@ -9,15 +9,14 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
-use indexmap::IndexMap;
-use serde_json::{Value, json};
-
-use crate::turn::{
+use aside_turn::{
     effect::Approval,
     question::{Answer, Question},
     record::CallKey,
 };
+use futures_util::future::BoxFuture;
+use indexmap::IndexMap;
+use serde_json::{Value, json};
 
 use super::{editor::Editor, sandbox::Sandbox, supervisor::DRAIN, workspace::Workspace};
 

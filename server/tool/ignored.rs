@@ -9,13 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::{environment, regular};
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder, Glob},
 };
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
-
-use crate::{environment, regular};
 
 /// Bytes of one file with rules, its rules, and bytes of a rule; what goes beyond does not count.
 const FILE_BYTES: u64 = 64 << 10;

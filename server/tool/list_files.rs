@@ -6,14 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+use aside_base::visible::{short_line, visible};
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    },
-    visible::{short_line, visible},
-};
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments, off_thread, outcome,
@@ -106,7 +101,7 @@ impl Tool for ListFiles {
                     "List {}",
                     short_line(args.path.as_deref().unwrap_or("."), 80)
                 ),
-                hash: crate::digest::of_parts(&["list_files", &work.arguments.to_string()]),
+                hash: aside_base::digest::of_parts(&["list_files", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()
             })

@@ -5,20 +5,19 @@
 
 use std::{ffi::OsString, io::Read, path::Path, sync::Arc};
 
+use aside_base::{
+    regular,
+    visible::{in_sight, short_line},
+};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, Preview, ToolOutcome},
+    question::Answer,
+    rules::Class,
+};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-
-use crate::{
-    regular,
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, Preview, ToolOutcome},
-        question::Answer,
-        rules::Class,
-    },
-    visible::{in_sight, short_line},
-};
 
 use super::{
     Tool, ToolContext, ToolSpec,
@@ -76,7 +75,7 @@ impl LocalTool {
         let (parameters, options) = (parameters.to_string(), json!(options).to_string());
         let mut parts: Vec<&str> = vec![name, description, &parameters, &options];
         parts.extend(command.iter().map(String::as_str));
-        let hash = crate::digest::of_parts(&parts);
+        let hash = aside_base::digest::of_parts(&parts);
         Self {
             about,
             definition,
@@ -104,7 +103,7 @@ impl LocalTool {
         let mut parts = vec![place, &self.hash, &arguments, &root];
         parts.extend(programs.iter().map(String::as_str));
         Ok(LocalPlan {
-            hash: crate::digest::of_parts(&parts),
+            hash: aside_base::digest::of_parts(&parts),
             decision,
         })
     }
@@ -234,7 +233,7 @@ fn programs(root: &Path, command: &[String]) -> Vec<String> {
         let path = root.join(word).canonicalize().ok()?;
         let digest = || {
             let file = regular::open(&path).ok()?;
-            crate::digest::of_reader(file.take(PROGRAM)).ok()
+            aside_base::digest::of_reader(file.take(PROGRAM)).ok()
         };
         path.starts_with(root).then(|| digest().unwrap_or_default())
     });

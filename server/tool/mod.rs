@@ -20,17 +20,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use serde::Deserialize;
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-
-use crate::turn::{
+use aside_turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome, ToolOutput},
     model_text::ModelText,
     rules::Class,
 };
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 mod change;
 pub mod client;

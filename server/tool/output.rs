@@ -2,10 +2,10 @@
 
 use std::io;
 
+use aside_turn::question::{AnswerType, Question, Secret};
 use serde_json::Value;
 
 use super::ToolContext;
-use crate::turn::question::{AnswerType, Question, Secret};
 
 /// Bytes of a result that are kept for `read_output`.
 const KEPT: usize = 16 << 20;

@@ -5,13 +5,13 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::turn::{
+use aside_base::visible::{in_sight, short_line, visible};
+use aside_turn::{
     effect::{Approval, CallWork},
     input::Preview,
     question::{Answer, AnswerType, Persistence, Question},
     record::{Permission, Vocabulary},
 };
-use crate::visible::{in_sight, short_line, visible};
 
 use super::{
     ToolContext,
@@ -70,7 +70,7 @@ impl OutsideCommand<'_> {
     /// What an approval to run it outside is bound to.
     pub(super) fn hash(&self) -> String {
         let cwd = self.cwd.to_string_lossy();
-        crate::digest::of_parts(&["run_command outside the sandbox", self.command, &cwd])
+        aside_base::digest::of_parts(&["run_command outside the sandbox", self.command, &cwd])
     }
 
     /// Whether a person let it run outside before, for the turn or for good.

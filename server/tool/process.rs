@@ -19,6 +19,8 @@ use std::{
     time::Duration,
 };
 
+use aside_base::{environment, visible::printable};
+use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
     process::{Child, ChildStdout as Output, Command},
@@ -28,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) use self::kept::BoundedOutput;
 use self::kept::CHUNK;
-use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
     ToolContext,

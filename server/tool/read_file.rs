@@ -10,14 +10,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+use aside_base::visible::short_line;
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    },
-    visible::short_line,
-};
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
@@ -80,7 +75,7 @@ fn open(
         return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
     }
     let opened = host.readable(&args.path).map_err(sentence)?;
-    let hash = crate::digest::of_parts(&["read_file", &opened.path]);
+    let hash = aside_base::digest::of_parts(&["read_file", &opened.path]);
     Ok((args, opened, hash))
 }
 
@@ -317,8 +312,10 @@ impl Tool for ReadFile {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{digest::sha256, tool::trial::ToolTrial};
+    use aside_base::digest::sha256;
+
+use super::*;
+    use crate::tool::trial::ToolTrial;
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;

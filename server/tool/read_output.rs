@@ -6,14 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+use aside_base::visible::{printable, short_line};
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    },
-    visible::{printable, short_line},
-};
 
 use super::{Tool, ToolContext, ToolSpec, arguments, off_thread, outcome};
 
@@ -50,7 +45,7 @@ impl ReadOutput {
 fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
     let args: ReadOutputArguments = arguments(work)?;
     let unknown = || format!("There is no output {}.", short_line(&args.id, 80));
-    if !crate::digest::is_sha256(&args.id) {
+    if !aside_base::digest::is_sha256(&args.id) {
         return Err(unknown());
     }
     let room = host.room() as u64;
@@ -81,7 +76,7 @@ impl Tool for ReadOutput {
     async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Read on in an output".into(),
-            hash: crate::digest::of_parts(&["read_output", &work.arguments.to_string()]),
+            hash: aside_base::digest::of_parts(&["read_output", &work.arguments.to_string()]),
             sandboxed: true,
             ..Prepared::default()
         })

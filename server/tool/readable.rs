@@ -2,12 +2,13 @@
 
 use std::{ffi::OsStr, os::fd::AsFd};
 
+use aside_base::digest::sha256;
+
 use super::{
     ToolContext,
     editor::OpenDocument,
     workspace::{MAX_FILE, OpenedFile, PathError, TextFile},
 };
-use crate::digest::sha256;
 
 /// Something that may be read: a file, or the open document in its place.
 #[derive(Debug)]

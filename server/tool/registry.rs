@@ -5,19 +5,16 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use aside_base::visible::short_line;
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome, ToolOutput},
+    model_text::ModelText,
+};
 use indexmap::IndexMap;
 use jsonschema::Validator;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, ToolOutcome, ToolOutput},
-        model_text::ModelText,
-    },
-    visible::short_line,
-};
 
 use super::{Tool, ToolContext, built_in, invalid};
 
@@ -177,7 +174,7 @@ mod tests {
             ),
         ] {
             let text = arguments.to_string();
-            for damaged in crate::fuzz::damaged(text.as_bytes(), 60) {
+            for damaged in aside_test_fuzz::damaged(text.as_bytes(), 60) {
                 if let Ok(arguments) = serde_json::from_slice(&damaged) {
                     trial.prepare(tool, arguments).await;
                 }

@@ -6,16 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_base::{digest, visible::{in_sight, short_line, visible}};
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput}, rules::Class};
 
-use crate::{
-    digest,
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-        rules::Class,
-    },
-    visible::{in_sight, short_line, visible},
-};
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,

@@ -5,14 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+use aside_base::visible::short_line;
 
-use crate::{
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    },
-    visible::short_line,
-};
 
 mod found;
 mod walked;
@@ -71,7 +66,7 @@ fn named_file(args: &SearchArguments, host: &ToolContext) -> Result<Option<Reada
 /// What a search is: its arguments, and the file that they lead to, if any.
 fn hash(work: &CallWork, file: Option<&Readable>) -> String {
     let path = file.map_or("", |opened| &opened.path);
-    crate::digest::of_parts(&["search", &work.arguments.to_string(), path])
+    aside_base::digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
 
 fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {

@@ -7,16 +7,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
-use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
-
-use crate::turn::{
+use aside_turn::{
     effect::CallWork,
     input::{Preparation, Prepared, ToolOutcome},
     question::Answer,
     record::CallKey,
 };
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     FileEdit, FileSnapshots, ToolContext, ToolLimits,
@@ -170,8 +169,8 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         keep_blob: Box::new(move |bytes| {
             kept.lock()
                 .unwrap()
-                .insert(crate::digest::sha256(bytes), bytes.to_owned());
-            Ok(crate::digest::sha256(bytes))
+                .insert(aside_base::digest::sha256(bytes), bytes.to_owned());
+            Ok(aside_base::digest::sha256(bytes))
         }),
         read_blob: Box::new(move |id, range| {
             let blobs = blobs.lock().unwrap();

@@ -6,12 +6,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use aside_turn::{effect::CallWork, input::{Preparation, ToolOutcome}, rules::Class};
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, ToolOutcome},
-    rules::Class,
-};
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,

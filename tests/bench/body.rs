@@ -24,10 +24,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::{
-    provider::{ApiKind, ModelRequest, Provider, SharedBody, flatten},
-    turn::inquiry::Strategy,
-};
+use aside::provider::{ModelRequest, Provider, SharedBody, flatten};
+use aside_base::api::ApiKind;
+use aside_turn::inquiry::Strategy;
 use conversation::{BenchConversation, provider, question};
 use figures::{median, share};
 use futures_util::StreamExt;

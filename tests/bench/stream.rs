@@ -20,12 +20,12 @@ use std::{
 use aside::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnMessage, TurnRequest, TurnStart},
-    turn::effect::Update,
 };
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},
 };
+use aside_turn::effect::Update;
 use figures::{median, share};
 use tempfile::TempDir;
 

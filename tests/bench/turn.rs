@@ -13,13 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::{
-    session::{record::Entry, store::Store},
-    turn::{
-        Event,
-        record::Outcome,
-        response::{Finish, Usage},
-    },
+use aside::session::{record::Entry, store::Store};
+use aside_turn::{
+    Event,
+    record::Outcome,
+    response::{Finish, Usage},
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use tempfile::TempDir;

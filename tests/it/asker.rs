@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use aside::{
-    tool::{Tool, ToolContext, ToolSpec},
-    turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-        question::{Answer, Question},
-    },
+use aside::tool::{Tool, ToolContext, ToolSpec};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    question::{Answer, Question},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -11,17 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::{
-    digest::sha256,
-    tool::{
-        FileSnapshots, ToolContext, ToolLimits, registry::Registry, sandbox::Sandbox,
-        workspace::Workspace,
-    },
-    turn::{
-        effect::CallWork,
-        input::{Preparation, ToolOutcome},
-        record::CallKey,
-    },
+use aside::tool::{
+    FileSnapshots, ToolContext, ToolLimits, registry::Registry, sandbox::Sandbox,
+    workspace::Workspace,
+};
+use aside_base::digest::sha256;
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome},
+    record::CallKey,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -18,12 +18,12 @@ use aside::{
         wire::{TurnCompleted, Update},
     },
     session::conversation::Conversation,
-    turn::{
-        effect::DismissReason,
-        input::{PromptAnswer, SecretValue},
-        record::Outcome,
-        rules::Client,
-    },
+};
+use aside_turn::{
+    effect::DismissReason,
+    input::{PromptAnswer, SecretValue},
+    record::Outcome,
+    rules::Client,
 };
 use serde_json::{Value, json};
 

@@ -16,37 +16,7 @@ pub(crate) use self::imports::{Crate, ModulePath, documentation, is_test};
 use self::{imports::Texts, rooms::Arrow};
 
 /// A module and those that it must not know. The turn is a crate of its own, which cannot use any of them.
-const ARROWS: [(&str, &[&str]); 11] = [
-    (
-        "digest",
-        &[
-            "config", "engine", "front", "mcp", "provider", "session", "tool",
-        ],
-    ),
-    (
-        "environment",
-        &[
-            "config", "engine", "front", "mcp", "provider", "session", "tool",
-        ],
-    ),
-    (
-        "folder",
-        &[
-            "config", "engine", "front", "mcp", "provider", "session", "tool",
-        ],
-    ),
-    (
-        "regular",
-        &[
-            "config", "engine", "front", "mcp", "provider", "session", "tool",
-        ],
-    ),
-    (
-        "visible",
-        &[
-            "config", "engine", "front", "mcp", "provider", "session", "tool",
-        ],
-    ),
+const ARROWS: [(&str, &[&str]); 6] = [
     (
         "provider",
         &["config", "engine", "front", "mcp", "session", "tool"],
@@ -67,18 +37,12 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("engine", &["front"]),
 ];
 
-/// What a module may use of one that it must not know otherwise.
-const KNOWN_ALL_THE_SAME: [(&str, &str); 1] = [
-    // The table of the APIs that providers speak: their words are words of `aside.toml`.
-    ("config", "provider::apis"),
-];
-
 /// Up to so many modules are seen at a glance.
 const FEW: usize = 6;
 
 #[test]
 fn arrows_between_modules_point_one_way() {
-    let server = server();
+    let server = program();
     for (module, unknown) in ARROWS {
         assert!(
             server.files.contains_key(&[module.to_owned()][..]),
@@ -87,19 +51,14 @@ fn arrows_between_modules_point_one_way() {
         for import in server.imports.iter().filter(|it| it.from[0] == module) {
             let other = import.to.first().map_or("the root", |it| it);
             let file = server.files[&import.from].path.display();
-            let known = KNOWN_ALL_THE_SAME.contains(&(module, &import.to.join("::")));
-            assert!(
-                known || !unknown.contains(&other),
-                "{file} uses {}",
-                import.path
-            );
+            assert!(!unknown.contains(&other), "{file} uses {}", import.path);
         }
     }
 }
 
 #[test]
 fn no_room_has_an_import_cycle() {
-    let arrows = in_rooms();
+    let arrows = rooms::arrows(program());
     assert!(arrows.len() > 100, "only {} arrows were read", arrows.len());
     let cycle = rooms::cycle(arrows.keys());
     println!("import cycles: {}", rooms::knots(&arrows));
@@ -202,7 +161,7 @@ fn a_cycle_of_files_is_seen_through_rooms_re_exports_and_macros() {
 #[test]
 fn a_room_of_many_modules_has_a_table_of_them_at_its_head() {
     let mut without = Vec::new();
-    for file in [server(), turn()].iter().flat_map(|it| it.files.values()) {
+    for file in program().files.values() {
         let rows: Vec<&str> = file
             .head
             .lines()
@@ -233,31 +192,29 @@ const ORDERED: [&str; 5] = ["front", "front::lsp", "engine", "engine::start", "t
 fn a_member_of_a_room_uses_only_those_that_the_rooms_table_says() {
     let mut ordered = Vec::new();
     let mut wrong = Vec::new();
-    for (name, of) in [("", server()), ("turn", turn())] {
-        let arrows = rooms::arrows(of);
-        for (room, file) in &of.files {
-            let head = file.head.split_whitespace().collect::<Vec<_>>().join(" ");
-            let Some((_, above)) = ORDERS.iter().find(|(says, _)| head.contains(says)) else {
-                continue;
-            };
-            let mut rows: Vec<&str> = first_table(&file.head);
-            if !above {
-                rows.reverse();
-            }
-            let room = room.join("::");
-            // What stands further down in `rows` uses what stands further up; the room's own file uses them all.
-            let place = |member: &str| match member {
-                rooms::OWN => Some(rows.len()),
-                member => rows.iter().position(|row| names(row, member)),
-            };
-            for (arrow, imports) in arrows.iter().filter(|(it, _)| it.room == room) {
-                if !(place(&arrow.from).is_some() && place(&arrow.from) >= place(&arrow.to)) {
-                    let import = &imports[0];
-                    wrong.push(format!("{arrow}: {}", import.path));
-                }
-            }
-            ordered.push([name, &room].concat());
+    let arrows = rooms::arrows(program());
+    for (room, file) in &program().files {
+        let head = file.head.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Some((_, above)) = ORDERS.iter().find(|(says, _)| head.contains(says)) else {
+            continue;
+        };
+        let mut rows: Vec<&str> = first_table(&file.head);
+        if !above {
+            rows.reverse();
         }
+        let room = room.join("::");
+        // What stands further down in `rows` uses what stands further up; the room's own file uses them all.
+        let place = |member: &str| match member {
+            rooms::OWN => Some(rows.len()),
+            member => rows.iter().position(|row| names(row, member)),
+        };
+        for (arrow, imports) in arrows.iter().filter(|(it, _)| it.room == room) {
+            if !(place(&arrow.from).is_some() && place(&arrow.from) >= place(&arrow.to)) {
+                let import = &imports[0];
+                wrong.push(format!("{arrow}: {}", import.path));
+            }
+        }
+        ordered.push(room);
     }
     assert!(
         wrong.is_empty(),
@@ -378,33 +335,25 @@ fn tasks_and_requests_to_the_client_begin_in_one_place() {
     }
 }
 
-/// The arrows within each room of the program, and of the turn.
-fn in_rooms() -> rooms::Arrows {
-    let mut all = rooms::arrows(server());
-    for (mut arrow, imports) in rooms::arrows(turn()) {
-        arrow.room = format!("turn::{}", arrow.room)
-            .trim_end_matches("::")
-            .to_owned();
-        all.insert(arrow, imports);
-    }
-    all
+/// The program: its own crate, and the crates of its rooms as modules named like their folders.
+pub(crate) fn program() -> &'static Crate {
+    static PROGRAM: OnceLock<Crate> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let server = root().join("server");
+        let mut program = read(&server);
+        for entry in fs::read_dir(&server).unwrap() {
+            let folder = entry.unwrap().path();
+            if folder.join("Cargo.toml").exists() {
+                let name = folder.file_name().unwrap().to_str().unwrap();
+                program.add(name, read(&folder));
+            }
+        }
+        program
+    })
 }
 
-/// The program, less the turn.
-pub(crate) fn server() -> &'static Crate {
-    static SERVER: OnceLock<Crate> = OnceLock::new();
-    SERVER.get_or_init(|| read("server"))
-}
-
-/// The turn, a crate of its own.
-pub(crate) fn turn() -> &'static Crate {
-    static TURN: OnceLock<Crate> = OnceLock::new();
-    TURN.get_or_init(|| read("server/turn"))
-}
-
-fn read(folder: &str) -> Crate {
-    let folder = root().join(folder);
-    Crate::read(&texts(&folder), &folder.join("lib.rs"))
+fn read(folder: &Path) -> Crate {
+    Crate::read(&texts(folder), &folder.join("lib.rs"))
 }
 
 pub(crate) fn root() -> PathBuf {

@@ -15,7 +15,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use crate::structure::{Crate, ModulePath, documentation, is_test, root, server, texts, turn};
+use crate::structure::{ModulePath, documentation, is_test, program as modules, root, texts};
 
 /// Of the type names, how many per cent may name several types.
 const SEVERAL: f64 = 5.0;
@@ -120,10 +120,10 @@ fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
         let modules: Vec<String> = modules.iter().map(ToString::to_string).collect();
         assert_eq!(is_several(&modules), several, "{modules:?}");
     }
-    let server = server();
+    let program = modules();
     for layer in MIRRORS {
         let path: ModulePath = layer.split("::").map(ToOwned::to_owned).collect();
-        assert!(server.files.contains_key(&path), "{layer} is no module");
+        assert!(program.files.contains_key(&path), "{layer} is no module");
     }
 }
 
@@ -322,18 +322,14 @@ fn comments() -> &'static [(PathBuf, Vec<String>)] {
     })
 }
 
-/// The program's files without those of tests: the module's path, that of the turn from `turn` on, and the text.
+/// The program's files without those of tests: the module's path, and the text.
 fn program_files() -> Vec<(String, String)> {
-    let of = |it: &Crate, before: &str| {
-        let files = it.files.iter().filter(|(_, file)| !file.test);
-        let files = files.map(|(module, file)| {
-            let module = format!("{before}{}", module.join("::"));
-            let text = std::fs::read_to_string(&file.path).unwrap();
-            (module.trim_end_matches("::").to_owned(), text)
-        });
-        files.collect::<Vec<_>>()
-    };
-    [of(server(), ""), of(turn(), "turn::")].concat()
+    let files = modules().files.iter().filter(|(_, file)| !file.test);
+    let files = files.map(|(module, file)| {
+        let text = std::fs::read_to_string(&file.path).unwrap();
+        (module.join("::"), text)
+    });
+    files.collect()
 }
 
 /// Whether these types of one name are more than one type and its mirrors: each alone in a layer of [`MIRRORS`], and the

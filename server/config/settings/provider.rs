@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use aside_base::api::ApiKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::provider::ApiKind;
 
 /// A model provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

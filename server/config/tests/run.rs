@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use aside_turn::rules;
+
 use super::{
     super::flags::{AnswerFlag, DetachedFlag},
     *,
 };
-use crate::turn::rules;
 
 /// The tools that are on after directives such as `-T -t read_file`, or what is wrong.
 #[track_caller]
@@ -206,7 +207,7 @@ fn settings_become_the_rules_of_a_turn() {
     assert_eq!(rules.tool_choice, rules::ToolChoice::Name("edit".into()));
     assert_eq!((rules.limits.steps, rules.limits.cost), (3, Some(1.5)));
     assert_eq!(rules.limits.turn_time.map(|time| time.as_secs()), Some(60));
-    let strategy = rules::StrategyRule::Named(crate::turn::inquiry::Strategy::ForcedTool);
+    let strategy = rules::StrategyRule::Named(aside_turn::inquiry::Strategy::ForcedTool);
     assert_eq!(
         (rules.inquiry.strategy, rules.inquiry.assistant.clone()),
         (strategy, Some(assistant("inquiry", "a/small")))

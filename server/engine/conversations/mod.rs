@@ -8,15 +8,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use aside_turn::record::{Event, PromptId};
+
 use self::running::{Lease, RunningTurns};
 use super::{clock::Clock, drive::handle::TurnHandle};
-use crate::{
-    session::{
-        conversation::{Conversation, ConversationSummary, ForkExtent},
-        record::Entry,
-        store::{Store, StoreError},
-    },
-    turn::record::{Event, PromptId},
+use crate::session::{
+    conversation::{Conversation, ConversationSummary, ForkExtent},
+    record::Entry,
+    store::{Store, StoreError},
 };
 
 /// The conversations of a process. What reads or writes files blocks.

@@ -13,7 +13,7 @@ pub struct InquiryAssistant {
     pub head: Arc<Head>,
 }
 
-/// Finds the assistant of this name; see [`crate::turn::rules::Assistant`].
+/// Finds the assistant of this name; see [`aside_turn::rules::Assistant`].
 pub type FindAssistant = Arc<dyn Fn(&str) -> Result<InquiryAssistant, String> + Send + Sync>;
 
 /// The assistants that a turn has asked so far. Each is looked for once a turn.

@@ -1,15 +1,15 @@
 //! A running turn, as a front end holds it, and what it tells the front end.
 
-use tokio::sync::{mpsc, oneshot};
-
-use super::notice::TurnNotice;
-use crate::turn::{
+use aside_turn::{
     effect::{DismissReason, End, Prompt, Update},
     input::{Input, PromptAnswer},
     question::Misfit,
     record::PromptId,
     rules::Client,
 };
+use tokio::sync::{mpsc, oneshot};
+
+use super::notice::TurnNotice;
 
 /// The most messages that wait between the engine and a front end. A front end always reads on.
 pub const QUEUE: usize = 4096;

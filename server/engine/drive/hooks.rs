@@ -7,6 +7,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use aside_turn::{
+    effect::CallWork,
+    input::{ToolOutcome, ToolOutput},
+    question::{Answer, Secret},
+    record::CallKey,
+};
 use tokio::sync::mpsc;
 
 use super::{tasks::Happening, writer::LogWriter};
@@ -15,12 +21,6 @@ use crate::{
     tool::{
         FileEdit, question_without_secrets, value_without_secrets, without_secrets,
         workspace::file_uri,
-    },
-    turn::{
-        effect::CallWork,
-        input::{ToolOutcome, ToolOutput},
-        question::{Answer, Secret},
-        record::CallKey,
     },
 };
 

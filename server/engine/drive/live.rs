@@ -5,16 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
-
-use super::tasks::Happening;
-use crate::turn::{
+use aside_turn::{
     input::Input,
     model_text::ModelText,
     question::{Answer, Question},
     record::CallKey,
 };
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use super::tasks::Happening;
 
 /// The live questions of a turn.
 #[derive(Clone, Default)]

@@ -23,6 +23,7 @@ pub(super) mod tasks;
 pub(super) mod trace;
 pub(super) mod writer;
 
+use aside_turn::{Input, Turn};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -34,7 +35,6 @@ use self::{
     state::ConversationState,
 };
 use super::clock::Clock;
-use crate::turn::{Input, Turn};
 
 /// A turn, what performs its effects, and what arrives for it.
 pub(super) struct TurnDriver {

@@ -6,6 +6,15 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::{
+    Effect,
+    effect::{self, CallWork, End, RequestKind},
+    input::{Input, ToolOutcome},
+    question::Answer,
+    record::{CallKey, Event, Outcome, Word},
+    response::Feature,
+    transcript::Transcript,
+};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -27,15 +36,6 @@ use crate::{
         record::{Entry, Frozen, TurnOptions},
     },
     tool::{ToolContext, registry::Registry},
-    turn::{
-        Effect,
-        effect::{self, CallWork, End, RequestKind},
-        input::{Input, ToolOutcome},
-        question::Answer,
-        record::{CallKey, Event, Outcome, Word},
-        response::Feature,
-        transcript::Transcript,
-    },
 };
 
 /// Performs the effects of one turn, and holds all that it acts on.

@@ -6,6 +6,13 @@ use std::{
     sync::Arc,
 };
 
+use aside_turn::{
+    model_text::ModelText,
+    record::{DirectiveKind, Event, FaultKind, Word},
+    response::Feature,
+    transcript::Transcript,
+};
+
 use crate::{
     provider::{ReadMedia, SharedBody},
     session::{
@@ -16,12 +23,6 @@ use crate::{
         replay::{self, conversation::ConversationFold},
     },
     tool::FileSnapshots,
-    turn::{
-        model_text::ModelText,
-        record::{DirectiveKind, Event, FaultKind, Word},
-        response::Feature,
-        transcript::Transcript,
-    },
 };
 
 /// What a conversation was before a turn. A front end that stays may give it to the next turn, which need not read

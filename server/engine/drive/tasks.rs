@@ -3,6 +3,11 @@
 
 use std::{collections::HashMap, future::Future, time::Duration};
 
+use aside_turn::{
+    input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
+    record::CallKey,
+    response::{Failure, FailureClass, Piece},
+};
 use futures_util::StreamExt;
 use tokio::{
     sync::mpsc,
@@ -11,14 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    provider::{ModelRequest, Provider},
-    turn::{
-        input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
-        record::CallKey,
-        response::{Failure, FailureClass, Piece},
-    },
-};
+use crate::provider::{ModelRequest, Provider};
 
 /// How long a tool's task may go on after its token was cancelled. Its processes are killed sooner.
 const GRACE: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::turn::{
+use aside_turn::{
     inquiry::SideRequest,
     question::Question,
     record::{CallKey, Effort, Event, InquiryResponse, Vocabulary},

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use aside_base::api::ApiKind;
 use tokio::time::timeout;
 use url::Url;
 
@@ -24,7 +25,7 @@ use crate::{
         },
     },
     provider::{
-        self, ApiKind, Provider,
+        self, Provider,
         abilities::{Abilities, Prices, StatedAbilities},
         client::{HttpClient, Roots},
         describe_models, list_models,
@@ -364,7 +365,7 @@ fn base(
         };
         return address(&text, name);
     }
-    let usual = known.map(|known| known.base_url).or(api.traits().base_url);
+    let usual = known.map(|known| known.base_url).or(api.base_url());
     let text = usual.ok_or_else(|| {
         format!("providers.{provider} does not say where its API is; set its `base_url`")
     })?;

@@ -2,6 +2,10 @@
 
 use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
 
+use aside_turn::{
+    Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
+    response::Feature, rules::Rules, transcript::Transcript,
+};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
@@ -39,10 +43,6 @@ use crate::{
         replay,
     },
     tool::workspace::Workspace,
-    turn::{
-        Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
-        response::Feature, rules::Rules, transcript::Transcript,
-    },
 };
 
 /// A turn that runs in a task of its own. Its conversation is free again when this is dropped.

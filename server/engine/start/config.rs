@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aside_turn::rules::Mode;
+
 use super::{
     error::StartError,
     request::{ConversationTarget, TurnRequest},
@@ -11,7 +13,6 @@ use crate::{
     config::{self, Configuration, ModelChoice, ModelId, settings::Settings},
     engine::{Engine, conversations::running::Lease, drive::notice::TurnNotice, models::Models},
     tool::Tool,
-    turn::rules::Mode,
 };
 
 /// A turn as it is configured. It has its conversation, in which no other turn begins meanwhile.

@@ -10,12 +10,10 @@ use std::{
     sync::Arc,
 };
 
+use aside_base::regular;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    regular,
-    tool::{Tool, tokens},
-};
+use crate::tool::{Tool, tokens};
 
 /// The file in the state directory.
 const FILE: &str = "mcp-tools.json";

@@ -1,10 +1,11 @@
 //! Why a turn cannot begin.
 
+use aside_turn::resume::ResumeError;
+
 use crate::{
     config::Problems,
     engine::{NoThread, conversations::Taken},
     session::{log::OpenError, store::StoreError},
-    turn::resume::ResumeError,
 };
 
 /// Why a turn cannot begin. Nothing was changed then, but for a repaired log and blobs that nothing names.

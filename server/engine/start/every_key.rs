@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
+use aside_turn::rules::Model;
 use serde_json::Value;
 
 use super::{
@@ -14,7 +15,6 @@ use crate::{
         self, Configuration, Flag, ModelId, RunContext, SourceFile, Sources, Toggle, ToolFacts,
     },
     engine::models::Models,
-    turn::rules::Model,
 };
 
 /// A model of a provider that Aside knows nothing of, so that all of it is configured.

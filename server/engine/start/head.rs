@@ -1,10 +1,11 @@
 //! What a conversation's requests begin with, and what changed of it since the last turn.
 
+use aside_turn::rules::{Rules, RunRule, ToolRules};
+
 use crate::{
     engine::drive::notice::TurnNotice,
     provider::{Head, ToolDeclaration},
     session::record::{Changed, Frozen, FrozenTool},
-    turn::rules::{Rules, RunRule, ToolRules},
 };
 
 /// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which

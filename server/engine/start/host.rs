@@ -2,11 +2,12 @@
 
 use std::{io, path::Path, sync::Mutex};
 
+use aside_base::regular;
+
 use super::begin::DriverSetup;
 use crate::{
     config::{FILE_NAME, trust::TrustStore},
     engine::drive::{hooks::Hooks, live::LiveQuestions},
-    regular,
     tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
 };
 

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aside_turn::rules::{Model, Rules, Target};
+
 use super::{
     config::TurnConfig,
     error::StartError,
@@ -22,7 +24,6 @@ use crate::{
     },
     provider::{Head, Provider},
     tool::{Tool, ToolLimits, sandbox::SandboxRules},
-    turn::rules::{Model, Rules, Target},
 };
 
 /// What a configuration makes of a turn.

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_turn::{record::PromptId, rules::Client};
 use serde_json::Value;
 
 use crate::{
@@ -12,7 +13,6 @@ use crate::{
     mcp::ServerLease,
     session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions},
     tool::editor::Editor,
-    turn::{record::PromptId, rules::Client},
 };
 
 /// What a front end wants of a turn.

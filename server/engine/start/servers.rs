@@ -187,7 +187,7 @@ fn program(
     let environment: Vec<(String, String)> = named.chain(own).collect();
     let secret = environment
         .iter()
-        .filter(|(name, _)| crate::environment::looks_secret(name));
+        .filter(|(name, _)| aside_base::environment::looks_secret(name));
     let secret = secret.filter(|(_, value)| !is_word(value));
     secrets.extend(secret.map(|(_, value)| Key::new(value)));
     ServerProgram {

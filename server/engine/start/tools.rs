@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use aside_base::visible::short_line;
+use aside_turn::inquiry::ANSWER_INQUIRY;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
@@ -22,8 +24,6 @@ use crate::{
         registry::Registry,
         tokens,
     },
-    turn::inquiry::ANSWER_INQUIRY,
-    visible::short_line,
 };
 
 /// The tool that gives full descriptions.

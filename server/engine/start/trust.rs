@@ -5,6 +5,8 @@ use std::{
     path::Path,
 };
 
+use aside_base::environment;
+
 use super::{
     error::StartError,
     request::{Layers, TrustedBy},
@@ -17,7 +19,6 @@ use crate::{
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::Engine,
-    environment,
     session::store::StoreError,
 };
 

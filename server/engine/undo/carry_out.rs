@@ -2,6 +2,11 @@
 
 use std::{io, path::Path};
 
+use aside_turn::{
+    model_text::ModelText,
+    record::{DirectiveKind, Event},
+};
+
 use super::{
     documents::{self, ConnectedEditor, Documents},
     failure::{UndoFailure, UndoTarget, listed},
@@ -16,10 +21,6 @@ use crate::{
         undo::{self, UndoError, UndoPlan, UndoRequest},
     },
     tool::registry::Registry,
-    turn::{
-        model_text::ModelText,
-        record::{DirectiveKind, Event},
-    },
 };
 
 /// A turn that is taken back. Everything here is called on threads that may wait for the editor.

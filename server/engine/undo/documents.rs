@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::digest::sha256;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::UndoFailure;
 use crate::{
-    digest::sha256,
     session::{
         blobs::Blobs,
         undo::{

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use aside_base::visible::short_line;
+
 use crate::{
     session::undo::{Clash, Conflict, UndoError},
     tool::editor::EditError,
-    visible::short_line,
 };
 
 /// Characters of a path in a sentence.

@@ -9,9 +9,8 @@ use agent_client_protocol_schema::{
         SessionResumeCapabilities, SessionTitleCapabilities,
     },
 };
+use aside_turn::rules::Client;
 use serde_json::{Value, json};
-
-use crate::turn::rules::Client;
 
 /// Capabilities of a client. A client is never sent anything that it did not announce.
 #[derive(Clone, Copy, Debug, Default)]

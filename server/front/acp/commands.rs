@@ -6,6 +6,7 @@ use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ConfigOptionUpdate,
     ContentChunk, SessionUpdate, UnstructuredCommandInput,
 };
+use aside_base::visible::{one_line, visible};
 
 use super::{connection::Connection, options, session::Session};
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
         trusting::page,
     },
     session::replay,
-    visible::{one_line, visible},
 };
 
 /// A slash command.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use agent_client_protocol_schema::v1::{InitializeRequest, RequestId, SessionId};
+use aside_turn::rules::Client;
 use dashmap::DashMap;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,6 @@ use crate::{
     },
     session::store::default_state_dir,
     tool::{Tool, registry::Registry},
-    turn::rules::Client,
 };
 
 /// The agent that the message loop calls. Clones share one state.

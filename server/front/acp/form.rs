@@ -9,16 +9,14 @@ use agent_client_protocol_schema::v1::{
     IntegerPropertySchema, MultiSelectPropertySchema, NumberPropertySchema, SessionId,
     StringFormat, StringPropertySchema, ToolCallId,
 };
+use aside_base::visible::visible;
+use aside_turn::{
+    input::{PromptAnswer, SecretValue},
+    question::{AnswerType, TextFormat},
+};
 use serde_json::{Number, Value};
 
-use crate::{
-    front::wire::Prompt,
-    turn::{
-        input::{PromptAnswer, SecretValue},
-        question::{AnswerType, TextFormat},
-    },
-    visible::visible,
-};
+use crate::front::wire::Prompt;
 
 /// Property for the answer.
 const ANSWER: &str = "answer";

@@ -6,6 +6,7 @@ use agent_client_protocol_schema::v1::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectGroup,
     SessionConfigSelectOption, SessionMode, SessionModeState,
 };
+use aside_turn::{record::Vocabulary, rules::Mode};
 
 use super::{
     connection::Connection,
@@ -16,7 +17,6 @@ use crate::{
     engine::{Layers, models::known::known_models, start::trust::WorkspaceConfig},
     front::error::{Result, invalid},
     provider::abilities::ReasoningKind,
-    turn::{record::Vocabulary, rules::Mode},
 };
 
 /// Ids of the options.

@@ -5,18 +5,18 @@ use agent_client_protocol_schema::v1::{
     RequestPermissionResponse, SessionId, ToolCallContent, ToolCallLocation, ToolCallStatus,
     ToolCallUpdate, ToolCallUpdateFields,
 };
+use aside_base::visible::{in_sight, visible};
+use aside_turn::{
+    input::PromptAnswer,
+    question::AnswerType,
+    record::{Permission, Vocabulary},
+};
 use serde_json::Value;
 
 use super::updates::{FileChange, file_path, text};
 use crate::{
     front::wire::{Preview, Prompt, PromptKind},
     session::export::fenced,
-    turn::{
-        input::PromptAnswer,
-        question::AnswerType,
-        record::{Permission, Vocabulary},
-    },
-    visible::{in_sight, visible},
 };
 
 /// Id of the option that delivers a result to the model.

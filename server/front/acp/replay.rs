@@ -3,6 +3,8 @@
 use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
 use agent_client_protocol_schema::v1::{ContentChunk, MessageId, SessionUpdate};
+use aside_base::digest::sha256;
+use aside_turn::record::{CallKey, Level};
 
 use super::{
     connection::Connection,
@@ -11,7 +13,6 @@ use super::{
     view::interrupted,
 };
 use crate::{
-    digest::sha256,
     front::{
         error::{Result, internal},
         relay::interrupted::left_open,
@@ -22,7 +23,6 @@ use crate::{
         replay::{Turn, turns},
     },
     tool::workspace::file_uri,
-    turn::record::{CallKey, Level},
 };
 
 /// Maximum size in bytes of a text whose change is shown.

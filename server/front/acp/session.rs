@@ -7,6 +7,7 @@ use std::{
 };
 
 use agent_client_protocol_schema::v1::SessionId;
+use aside_turn::{record::Word, rules::Mode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,6 @@ use crate::{
     front::error::{RequestError, Result},
     mcp::ServerLease,
     session::record::TurnOptions,
-    turn::{record::Word, rules::Mode},
 };
 
 /// Maximum number of running and waiting prompts of a session.

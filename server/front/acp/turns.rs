@@ -3,6 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
+use aside_turn::{
+    record::{ErrorCode, Outcome},
+    rules::Mode,
+};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -25,10 +29,6 @@ use crate::{
     },
     session::{record::TurnOptions, replay},
     tool::editor::Editor,
-    turn::{
-        record::{ErrorCode, Outcome},
-        rules::Mode,
-    },
 };
 
 /// Start of a turn.

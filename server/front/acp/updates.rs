@@ -11,6 +11,11 @@ use agent_client_protocol_schema::v1::{
     SessionInfoUpdate, SessionUpdate, Terminal, ToolCall, ToolCallContent, ToolCallLocation,
     ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
+use aside_base::visible::visible;
+use aside_turn::{
+    record::{Level, Status},
+    rules::Class,
+};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -19,11 +24,6 @@ use crate::{
     front::wire::{CallStatus, Update, Usage},
     session::export::fenced,
     tool::registry::Registry,
-    turn::{
-        record::{Level, Status},
-        rules::Class,
-    },
-    visible::visible,
 };
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.

@@ -2,6 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aside_turn::{
+    effect::DismissReason,
+    input::PromptAnswer,
+    record::{ErrorCode, Level, Outcome},
+};
+
 use super::{
     client::SentRequest,
     connection::Connection,
@@ -17,11 +23,6 @@ use crate::{
         notices::{TrustWords, sentence},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{Preview, Prompt, PromptKind, TurnCompleted, Update},
-    },
-    turn::{
-        effect::DismissReason,
-        input::PromptAnswer,
-        record::{ErrorCode, Level, Outcome},
     },
 };
 

@@ -82,8 +82,9 @@ fn entry(kept: &KeptApproval) -> String {
 mod tests {
     use std::time::Duration;
 
+    use aside_turn::{effect::Approval, input::Preview};
+
     use super::{super::streams::tests::said, *};
-    use crate::turn::{effect::Approval, input::Preview};
 
     #[test]
     fn approvals_are_listed_and_revoked_by_the_start_of_their_hash() {

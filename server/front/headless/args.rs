@@ -6,6 +6,7 @@ mod value;
 
 use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, time::Duration};
 
+use aside_turn::rules::{Mode, ToolChoice};
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, TypedValueParser},
@@ -14,12 +15,9 @@ use clap::{
 
 pub use value::{Attach, Schema};
 
-use crate::{
-    config::{
-        Toggle,
-        flags::{AnswerFlag, DetachedFlag},
-    },
-    turn::rules::{Mode, ToolChoice},
+use crate::config::{
+    Toggle,
+    flags::{AnswerFlag, DetachedFlag},
 };
 
 /// An AI assistant that asks good questions.

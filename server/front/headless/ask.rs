@@ -9,6 +9,13 @@ pub(super) mod tests;
 
 use std::time::Duration;
 
+use aside_base::visible::{one_line, visible};
+use aside_turn::{
+    effect::{Prompt, PromptKind},
+    input::{Preview, PromptAnswer, SecretValue},
+    question::{AnswerType, has_clear_numbers},
+    record::{Permission, Vocabulary},
+};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
@@ -17,15 +24,6 @@ use super::{
     barred::{behind_bar, show_text, show_words},
     paint::Paint,
     wrap::wrapped,
-};
-use crate::{
-    turn::{
-        effect::{Prompt, PromptKind},
-        input::{Preview, PromptAnswer, SecretValue},
-        question::{AnswerType, has_clear_numbers},
-        record::{Permission, Vocabulary},
-    },
-    visible::{one_line, visible},
 };
 
 /// What a typed line is.

@@ -1,12 +1,12 @@
 //! Text of models, tools and files behind a bar, which nothing of it can get out of. Pure.
 
+use aside_base::visible::in_sight;
 use unicode_width::UnicodeWidthChar;
 
 use super::{
     paint::Paint,
     wrap::{NARROWEST, wrapped},
 };
-use crate::visible::in_sight;
 
 /// The columns of a bar with what stands between it and the text.
 const BAR: usize = 2;

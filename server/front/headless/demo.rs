@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_turn::rules::Client;
+
 use super::{
     exit::Strictness, failure::CommandFailure, markdown::rendered, paint::Paint,
     place::CommandContext, run::open_terminal, watch::Watch,
@@ -19,7 +21,6 @@ use crate::{
         export::{self, PageReader},
         replay,
     },
-    turn::rules::Client,
 };
 
 /// Plays the demo and returns its exit code and, for standard output, the account.

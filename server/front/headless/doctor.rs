@@ -289,8 +289,10 @@ fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
 mod tests {
     use std::{os::unix::fs::PermissionsExt, time::Duration};
 
+    use aside_turn::Event;
+
     use super::*;
-    use crate::{session::record::Entry, turn::Event};
+    use crate::session::record::Entry;
 
     fn place(folder: &tempfile::TempDir) -> CommandContext {
         let root = folder.path().join("work");

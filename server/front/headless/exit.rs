@@ -1,6 +1,6 @@
 //! The exit code of `aside run`, which scripts depend on.
 
-use crate::turn::{
+use aside_turn::{
     effect::End,
     record::{ErrorCode, Outcome, Refusal, RefusalReason},
 };
@@ -73,11 +73,10 @@ fn failed(code: Option<ErrorCode>) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use aside_turn::{question::AnswerType, record::TurnError, response::Usage};
+
     use super::*;
-    use crate::{
-        front::headless::ask,
-        turn::{question::AnswerType, record::TurnError, response::Usage},
-    };
+    use crate::front::headless::ask;
 
     fn end(outcome: Outcome) -> End {
         End {

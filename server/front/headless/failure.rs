@@ -1,11 +1,10 @@
 //! Why a command could not do what it was asked.
 
+use aside_base::visible::visible;
+use aside_turn::{permit::Refused, resume::ResumeError};
+
 use super::exit;
-use crate::{
-    engine::{StartError, models::NO_MODEL},
-    turn::{permit::Refused, resume::ResumeError},
-    visible::visible,
-};
+use crate::engine::{StartError, models::NO_MODEL};
 
 /// What to do where something in the state directory cannot be read or written.
 pub const CHECK_STATE: &str = "`aside doctor` says whether the state directory can be used";

@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
+use aside_base::visible::one_line;
+use aside_turn::question::{AnswerType, has_clear_numbers};
+
 use super::args::RunArgs;
 use crate::{
     config::Toggle,
     front::wire::{Prompt, PromptKind},
-    turn::question::{AnswerType, has_clear_numbers},
-    visible::one_line,
 };
 
 /// What commands that go on with a turn have to say again.

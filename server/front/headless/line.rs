@@ -4,11 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use aside_turn::question::AnswerType;
 use tui_input::{Input, InputRequest};
 use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
-
-use crate::turn::question::AnswerType;
 
 /// What stands before the line.
 const MARK: &str = "> ";

@@ -8,12 +8,10 @@ mod tests;
 
 use std::time::Duration;
 
+use aside_base::visible::{one_line, printable};
 use tokio::time::Instant;
 
-use crate::{
-    front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update},
-    visible::{one_line, printable},
-};
+use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update};
 
 /// What takes less time is not shown.
 const QUICK: Duration = Duration::from_millis(300);

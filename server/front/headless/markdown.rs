@@ -8,10 +8,10 @@
 #[cfg(test)]
 mod tests;
 
+use aside_base::visible::visible;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::paint::{Paint, Tone};
-use crate::visible::visible;
 
 /// Characters that are held back at the most.
 const HELD: usize = 200;

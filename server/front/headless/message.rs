@@ -121,8 +121,9 @@ fn text_of(input: impl Read) -> Result<String, String> {
 mod tests {
     use std::path::PathBuf;
 
+    use aside_turn::attachment::MediaType;
+
     use super::*;
-    use crate::turn::attachment::MediaType;
 
     fn message(prompt: Option<&str>, stdin: Option<&str>) -> Result<(String, Vec<String>), String> {
         let is_given = if stdin.is_some() {

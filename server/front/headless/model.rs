@@ -1,5 +1,6 @@
 //! `aside model`.
 
+use aside_base::visible::one_line;
 use futures_util::future::join_all;
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
         models::KnownReasoning,
         rehearsal::{self, Rehearsal},
     },
-    visible::one_line,
 };
 
 /// Lists the models of the providers that can be used, a line each, and keeps what the providers said of them.
@@ -180,8 +180,10 @@ fn table(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aside_base::api::ApiKind;
+
     use super::*;
-    use crate::provider::{ApiKind, models};
+    use crate::provider::models;
 
     #[test]
     fn what_keeps_a_list_away_names_no_model() {

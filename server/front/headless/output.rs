@@ -1,16 +1,14 @@
 //! Standard output of `aside run`: the answer, or messages of the protocol.
 
+use aside_base::visible::visible;
+use aside_turn::record::Outcome;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{args::Output, exit, failure::CommandFailure};
-use crate::{
-    front::wire::{
-        TurnCompleted, TurnRef, TurnUpdate, Update, Usage,
-        methods::{Notification, TurnEnded, TurnUpdated},
-    },
-    turn::record::Outcome,
-    visible::visible,
+use crate::front::wire::{
+    TurnCompleted, TurnRef, TurnUpdate, Update, Usage,
+    methods::{Notification, TurnEnded, TurnUpdated},
 };
 
 /// What is written to standard output, from the first update of a turn to its end.

@@ -1,11 +1,8 @@
 //! Why a call was refused, in words for a person. Pure: what the model is told of it also says what the model is to do.
 
+use aside_base::visible::{one_line, short_line};
+use aside_turn::record::Refusal;
 use serde_json::Value;
-
-use crate::{
-    turn::record::Refusal,
-    visible::{one_line, short_line},
-};
 
 /// Characters of a call's arguments that are shown.
 const ARGUMENTS: usize = 200;
@@ -56,10 +53,10 @@ pub(super) fn for_a_person<'a>(tool: &str, summary: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
+    use aside_turn::record::RefusalReason;
     use serde_json::json;
 
     use super::*;
-    use crate::turn::record::RefusalReason;
 
     #[test]
     fn a_refused_call_is_named_with_its_arguments_and_why() {

@@ -5,6 +5,10 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::{
+    record::{PromptId, Word},
+    rules::{Client, ToolChoice},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -25,10 +29,6 @@ use crate::{
         conversation::Conversation,
         record::{TurnLimits, TurnOptions},
         replay,
-    },
-    turn::{
-        record::{PromptId, Word},
-        rules::{Client, ToolChoice},
     },
 };
 

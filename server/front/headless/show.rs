@@ -8,6 +8,8 @@ mod tests;
 
 use std::{collections::HashMap, fmt::Write as _, path::PathBuf};
 
+use aside_base::visible::{one_line, visible};
+use aside_turn::record::{By, Level, Outcome, Reason, Status};
 use serde_json::Value;
 use url::Url;
 
@@ -18,13 +20,8 @@ use super::{
     refused::{for_a_person, refused},
     wrap::wrapped,
 };
-use crate::{
-    front::wire::{
-        CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update,
-        Usage,
-    },
-    turn::record::{By, Level, Outcome, Reason, Status},
-    visible::{one_line, visible},
+use crate::front::wire::{
+    CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update, Usage,
 };
 
 /// Something to be written as it is, and where.

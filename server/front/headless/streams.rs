@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use aside_base::visible::visible;
 use rustix::termios::tcgetwinsize;
 
 use super::{failure::CommandFailure, markdown::rendered, paint::Paint, wrap};
-use crate::{session::export::PageReader, visible::visible};
+use crate::session::export::PageReader;
 
 /// Where a command writes.
 pub struct Streams<'a> {

@@ -22,6 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aside_base::visible::one_line;
+use aside_turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -38,10 +40,6 @@ use super::{
     pager,
     paint::Paint,
     show::ShownText,
-};
-use crate::{
-    turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId},
-    visible::one_line,
 };
 
 /// How long the next prompt is held back after an answer that may settle it too.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use aside_base::visible::one_line;
+
 use super::{
     failure::{CHECK_STATE, CommandFailure},
     place::CommandContext,
@@ -11,7 +13,6 @@ use crate::{
     config::{self, Sources, preview::TrustPreview, trust::TrustStore},
     engine::start::tools::tool_defaults,
     front::trusting::page,
-    visible::one_line,
 };
 
 /// Who decides that the workspace is trusted.

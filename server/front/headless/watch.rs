@@ -5,6 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_turn::{
+    effect::{DismissReason, End},
+    input::PromptAnswer,
+    record::{Level, PromptId, Refusal, RefusalReason, Status},
+    rules::Mode,
+};
 use rustix::process;
 use tokio::{
     signal::unix::{Signal as Signals, SignalKind, signal},
@@ -32,12 +38,6 @@ use crate::{
         wire::{self, TurnCompleted, TurnRef},
     },
     tool::sandbox::{Missing, SandboxRules},
-    turn::{
-        effect::{DismissReason, End},
-        input::PromptAnswer,
-        record::{Level, PromptId, Refusal, RefusalReason, Status},
-        rules::Mode,
-    },
 };
 
 /// Why commands needed approval, and what lets them run without it.

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
+use aside_turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::Url;
 
@@ -37,7 +38,6 @@ use crate::{
     },
     session::store::default_state_dir,
     tool::Tool,
-    turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary},
 };
 
 /// The server that tower-lsp calls. Clones share one state.

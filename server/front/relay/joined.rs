@@ -10,9 +10,10 @@ mod tests;
 
 use std::{collections::VecDeque, io, time::Duration};
 
+use aside_turn::record::Level;
 use tokio::time::Instant;
 
-use crate::{front::wire::Update, turn::record::Level};
+use crate::front::wire::Update;
 
 /// How long pieces wait for others after some went.
 pub const PACE: Duration = Duration::from_millis(8);

@@ -14,6 +14,7 @@ pub mod interrupted;
 pub mod joined;
 pub mod prompts;
 
+use aside_turn::{effect::DismissReason, record::Outcome};
 use tokio::time::{Instant, sleep_until};
 
 use self::{
@@ -23,7 +24,6 @@ use self::{
 use crate::{
     engine::{StartedTurn, TurnMessage, TurnNotice},
     front::wire::{Prompt, QuestionUpdate, TurnCompleted, TurnRef, Update},
-    turn::{effect::DismissReason, record::Outcome},
 };
 
 /// Shows a turn to a client.

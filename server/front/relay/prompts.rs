@@ -5,13 +5,13 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
+use aside_turn::{input::PromptAnswer, question::Misfit, record::PromptId};
 use dashmap::DashMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     engine::{TurnHandle, conversations::Conversations},
     front::wire,
-    turn::{input::PromptAnswer, question::Misfit, record::PromptId},
 };
 
 /// The prompts that are open, by id.

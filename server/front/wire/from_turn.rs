@@ -1,10 +1,11 @@
 //! From the turn's own types to the wire's, and back for answers.
 
+use aside_turn::{effect, input, record::PromptId, response};
+
 use super::{
     CallStatus, InquiryStatus, Position, Preview, Prompt, PromptAnswer, PromptKind, PromptOutcome,
     PromptTool, QuestionUpdate, TurnCompleted, TurnRef, Update, Usage,
 };
-use crate::turn::{effect, input, record::PromptId, response};
 
 impl From<effect::Update> for Update {
     fn from(update: effect::Update) -> Self {

@@ -24,14 +24,13 @@ pub mod resumable;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::turn::{
+use aside_turn::{
     input::SecretValue,
     question::{AnswerType, Source},
     record::{By, Level, Outcome, Refusal, Status, TurnError},
 };
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A conversation and one of its turns. Both are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]

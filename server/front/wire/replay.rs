@@ -3,19 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use aside_turn::{
+    history::{CallHistory, TurnHistory},
+    input::ToolOutput,
+    question::Source,
+    record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
+    response,
+};
 use serde_json::Value;
 
 use super::{CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate, Update, Usage};
-use crate::{
-    session::{record::Edit, replay::Turn},
-    turn::{
-        history::{CallHistory, TurnHistory},
-        input::ToolOutput,
-        question::Source,
-        record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
-        response,
-    },
-};
+use crate::session::{record::Edit, replay::Turn};
 
 /// The updates of a turn. `uri` makes one of a path from the workspace's root; `hidden` says of a tool whether its
 /// calls are not shown.

@@ -1,10 +1,10 @@
 //! Params and results of the methods under `aside/`, and the error codes.
 
+use aside_turn::record::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Prompt, PromptAnswer, Update};
-use crate::turn::record::Outcome;
 
 /// Error codes of the protocol, beside those of JSON-RPC and LSP.
 pub mod code {
@@ -309,7 +309,7 @@ pub struct AnswerParams {
 pub struct DismissParams {
     /// The prompt to take off the screen.
     pub prompt_id: String,
-    /// Why, as the word of a [`crate::turn::effect::DismissReason`].
+    /// Why, as the word of a [`aside_turn::effect::DismissReason`].
     pub reason: String,
 }
 

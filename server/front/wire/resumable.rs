@@ -1,17 +1,15 @@
 //! The prompts of an interrupted turn, put together from its log: questions whole, the others with what the log
 //! knows of them. What a call would do is prepared anew when the turn is resumed.
 
+use aside_turn::{
+    history::{CallHistory, CallState, TurnHistory},
+    question::{AnswerType, Source},
+    record::{Permission, PromptId, PromptSubject},
+};
 use serde_json::Value;
 
 use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnRef};
-use crate::{
-    session::replay::Turn,
-    turn::{
-        history::{CallHistory, CallState, TurnHistory},
-        question::{AnswerType, Source},
-        record::{Permission, PromptId, PromptSubject},
-    },
-};
+use crate::session::replay::Turn;
 
 /// The open prompts of a turn, in order. `label` gives the header of a tool's question, where the tool has one for
 /// it.

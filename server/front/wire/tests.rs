@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
+use aside_turn::{
+    effect::{self, Settled},
+    input,
+    record::{CallKey, PromptId, Reason},
+    response,
+};
 use serde::Serializer;
 use serde_json::json;
 
 use super::{
     methods::{Notification, TurnUpdated},
     *,
-};
-use crate::turn::{
-    effect::{self, Settled},
-    input,
-    record::{CallKey, PromptId, Reason},
-    response,
 };
 
 mod contract;
@@ -408,8 +408,8 @@ fn fuzzed_params_are_read_or_refused() {
         usize::from(serde_path_to_error::deserialize::<_, P>(params.clone()).is_ok())
     }
     let mut taken = 0;
-    for (_, bytes) in crate::fuzz::corpus("tests/wire", &["-request.json"]) {
-        for damaged in crate::fuzz::damaged(&bytes, 60) {
+    for (_, bytes) in aside_test_fuzz::corpus("tests/wire", &["-request.json"]) {
+        for damaged in aside_test_fuzz::damaged(&bytes, 60) {
             let Ok(message) = serde_json::from_slice::<Value>(&damaged) else {
                 continue;
             };

@@ -1,12 +1,11 @@
 //! A content block of a response, put together from its beginning and its deltas.
 
+use aside_turn::response::Kind;
 use indexmap::IndexMap;
 use serde_json::{
     Value,
     value::{RawValue, to_raw_value},
 };
-
-use crate::turn::response::Kind;
 
 /// A content block as far as it came.
 pub(super) struct StreamedBlock {

@@ -1,5 +1,6 @@
 //! The history, as messages of content blocks.
 
+use aside_turn::transcript::Item;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -7,7 +8,6 @@ use super::super::{
     api::{Encoder, RequestContents, Role, object},
     attached::{Encoded, UserPart, parts},
 };
-use crate::turn::transcript::Item;
 
 /// What stands for the answer that a request never got: after a system message it has to be the model's turn.
 const NO_ANSWER: &str = "[no answer]";

@@ -12,6 +12,7 @@ mod response;
 mod tests;
 mod usage;
 
+use aside_turn::{response::Feature, rules::ToolChoice, transcript::Item};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
@@ -24,7 +25,6 @@ use super::{
     schema,
     tags::TaggedDecoder,
 };
-use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2026-10-21";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aside_turn::response::{Finish, Kind, Piece};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -10,7 +11,6 @@ use super::{
     block::StreamedBlock,
     usage::Tally,
 };
-use crate::turn::response::{Finish, Kind, Piece};
 
 /// Reads one response, event by event.
 ///

@@ -1,9 +1,9 @@
 //! Tokens of a response.
 
+use aside_turn::response::Usage;
 use serde_json::Value;
 
 use super::super::abilities::{Prices, Tokens};
-use crate::turn::response::Usage;
 
 /// What a response said of tokens so far.
 #[derive(Debug)]

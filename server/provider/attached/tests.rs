@@ -1,3 +1,5 @@
+use aside_base::digest;
+use aside_turn::Event;
 use serde_json::{Value, json};
 
 use super::super::{
@@ -13,7 +15,6 @@ use super::super::{
     trial::{ProviderTrial, options},
 };
 use super::*;
-use crate::{digest, turn::Event};
 
 /// A PNG of one red pixel, and a PDF of one empty page.
 const PNG: &[u8] = include_bytes!("../../../tests/media/red.png");

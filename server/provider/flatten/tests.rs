@@ -1,5 +1,4 @@
-use super::*;
-use crate::turn::{
+use aside_turn::{
     Event,
     attachment::{Attachment, Content, Media, MediaType},
     inquiry::CallResult,
@@ -7,6 +6,8 @@ use crate::turn::{
     response::Usage,
     transcript::Transcript,
 };
+
+use super::*;
 
 /// The texts of a flattened conversation.
 fn texts(fork: &Fork) -> Vec<String> {

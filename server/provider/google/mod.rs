@@ -5,6 +5,7 @@ mod response;
 #[cfg(test)]
 pub(super) mod tests;
 
+use aside_turn::transcript::Item;
 use http::{HeaderMap, header::HeaderName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +18,6 @@ use super::{
     call_ids::CallIds,
     retry::ApiError,
 };
-use crate::turn::transcript::Item;
 
 /// Gemini's API, whose method is `generateContent`.
 pub(super) struct Google;

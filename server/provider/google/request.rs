@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write};
 
+use aside_turn::{response::Feature, rules::ToolChoice, transcript::Item};
 use serde_json::{Map, Value, json};
 
 use super::super::{
@@ -13,7 +14,6 @@ use super::super::{
     options::ReasoningEffort,
     schema::for_gemini,
 };
-use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// Stands in for the signature of a call that another model made: without one, a step with calls is refused.
 const FOREIGN: &str = "skip_thought_signature_validator";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aside_turn::response::{Finish, Kind, Piece, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -14,7 +15,6 @@ use super::super::{
     slots::{Slots, words},
 };
 use super::request::{CONTINUE, own_name};
-use crate::turn::response::{Finish, Kind, Piece, Usage};
 
 /// Reads one response.
 pub(super) struct GeminiDecoder {

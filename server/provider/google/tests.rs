@@ -4,6 +4,11 @@ mod responses;
 
 use std::time::Duration;
 
+use aside_turn::{
+    inquiry::{CallResult, Message},
+    response::{Feature, Finish, Item, Kind, Piece, Usage},
+    rules::ToolChoice,
+};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -16,11 +21,6 @@ use super::super::{
     trial::{ProviderTrial, answer_tool, grep_tool, json_sample, options, sample},
 };
 use super::Google;
-use crate::turn::{
-    inquiry::{CallResult, Message},
-    response::{Feature, Finish, Item, Kind, Piece, Usage},
-    rules::ToolChoice,
-};
 
 const CALLS: &str = "gemini/03_stream_thought_and_parallel_calls.sse";
 

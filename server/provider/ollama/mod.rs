@@ -5,6 +5,7 @@ mod response;
 #[cfg(test)]
 mod tests;
 
+use aside_turn::transcript::Item;
 use http::{
     HeaderMap,
     header::{self, HeaderName},
@@ -19,7 +20,6 @@ use super::{
     call_ids::CallIds,
     retry::ApiError,
 };
-use crate::turn::transcript::Item;
 
 /// Ollama's own API, `/api/chat`.
 pub(super) struct Ollama;

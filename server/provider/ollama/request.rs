@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use aside_turn::{rules::ToolChoice, transcript::Item};
 use serde_json::{Map, Value, json};
 
 use super::super::{
@@ -13,7 +14,6 @@ use super::super::{
     options::ModelOptions,
     schema::for_ollama,
 };
-use crate::turn::{rules::ToolChoice, transcript::Item};
 
 /// Tokens of context where nobody knows what the model has: the server's own choice may be a few thousand.
 const CONTEXT: u64 = 32_768;

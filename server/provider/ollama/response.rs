@@ -1,10 +1,10 @@
 //! What Ollama answers.
 
+use aside_turn::response::{Finish, Kind, Piece, Usage};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::super::{api::Decoder, call_ids::CallIds, retry::ApiError, slots::Slots};
-use crate::turn::response::{Finish, Kind, Piece, Usage};
 
 /// In the error of a server that could not read its model's call; which one depends on how the model writes them.
 const MALFORMED: [&str; 2] = ["error parsing tool call", "XML syntax error"];

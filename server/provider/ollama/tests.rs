@@ -2,6 +2,11 @@ mod history;
 
 use std::time::Duration;
 
+use aside_turn::{
+    inquiry::{CallResult, Message},
+    response::{Feature, Finish, Piece},
+    rules::ToolChoice,
+};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -14,11 +19,6 @@ use super::super::{
     trial::{ProviderTrial, grep_tool, json_sample, options, sample},
 };
 use super::{Ollama, show};
-use crate::turn::{
-    inquiry::{CallResult, Message},
-    response::{Feature, Finish, Piece},
-    rules::ToolChoice,
-};
 
 const CALLS: &str = "ollama/02_stream_thinking_tools.ndjson";
 

@@ -21,6 +21,7 @@ mod server;
 mod tests;
 mod tokens;
 
+use aside_turn::{response::Feature, rules::ToolChoice, transcript::Item};
 use http::{
     HeaderMap,
     header::{self, HeaderName},
@@ -38,7 +39,6 @@ use super::{
     retry::ApiError,
     schema::for_openai,
 };
-use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// OpenAI Chat Completions, as one server speaks it.
 pub(super) struct OpenaiChat {

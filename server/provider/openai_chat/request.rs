@@ -1,15 +1,13 @@
 //! How the history is written.
 
+use aside_base::digest::of_parts;
+use aside_turn::{record::CallKey, transcript::Item};
 use serde_json::{Value, json, value::RawValue};
 
 use super::server::{Ids, ServerTraits};
-use crate::{
-    digest::of_parts,
-    provider::{
-        api::{Encoder, RequestContents, Role, object},
-        attached::{UserPart, parts},
-    },
-    turn::{record::CallKey, transcript::Item},
+use crate::provider::{
+    api::{Encoder, RequestContents, Role, object},
+    attached::{UserPart, parts},
 };
 
 /// What is said for the model where a server has it speak between a result and the user.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aside_turn::response::{Finish, Kind, Piece};
 use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
 
@@ -10,16 +11,13 @@ use super::{
     reasoned::{Reasoned, text_of, thought},
     tokens::ChatUsage,
 };
-use crate::{
-    provider::{
-        abilities::Prices,
-        api::Decoder,
-        call_ids::CallIds,
-        openai_error,
-        retry::ApiError,
-        tags::{TaggedText, Tags},
-    },
-    turn::response::{Finish, Kind, Piece},
+use crate::provider::{
+    abilities::Prices,
+    api::Decoder,
+    call_ids::CallIds,
+    openai_error,
+    retry::ApiError,
+    tags::{TaggedText, Tags},
 };
 
 /// Reads one response.

@@ -6,15 +6,14 @@ mod lists;
 mod opening;
 mod responses;
 
+use aside_turn::response::{Kind, Piece, Usage};
+
 use super::OpenaiChat;
-use crate::{
-    provider::{
-        ToolDeclaration,
-        abilities::Abilities,
-        options::ModelOptions,
-        trial::{ProviderTrial, grep_tool, options, sample},
-    },
-    turn::response::{Kind, Piece, Usage},
+use crate::provider::{
+    ToolDeclaration,
+    abilities::Abilities,
+    options::ModelOptions,
+    trial::{ProviderTrial, grep_tool, options, sample},
 };
 
 const OPENAI: &str = "https://api.openai.com/v1";

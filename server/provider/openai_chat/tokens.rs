@@ -1,11 +1,9 @@
 //! Tokens, as servers count them.
 
+use aside_turn::response::Usage;
 use serde_json::Value;
 
-use crate::{
-    provider::abilities::{Prices, Tokens},
-    turn::response::Usage,
-};
+use crate::provider::abilities::{Prices, Tokens};
 
 /// What was said so far; the last word counts, member by member.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,6 +6,7 @@ mod response;
 #[cfg(test)]
 mod tests;
 
+use aside_turn::transcript::Item;
 use http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, AUTHORIZATION, HeaderName},
@@ -20,7 +21,6 @@ use super::{
     retry::ApiError,
     tags::TaggedDecoder,
 };
-use crate::turn::transcript::Item;
 
 /// The Responses API of OpenAI.
 pub(super) struct OpenaiResponses;

@@ -1,18 +1,16 @@
 //! What a request says.
 
+use aside_base::digest;
+use aside_turn::{response::Feature, rules::ToolChoice, transcript::Item};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use crate::{
-    digest,
-    provider::{
-        api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role},
-        attached::{UserPart, parts},
-        effort,
-        options::CacheRetention,
-        schema,
-    },
-    turn::{response::Feature, rules::ToolChoice, transcript::Item},
+use crate::provider::{
+    api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role},
+    attached::{UserPart, parts},
+    effort,
+    options::CacheRetention,
+    schema,
 };
 
 /// Characters of a call's id, at the most.

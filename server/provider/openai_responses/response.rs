@@ -2,22 +2,20 @@
 
 mod wire;
 
+use aside_turn::response::{Finish, Kind, Piece, Usage};
 use serde_json::{Value, value::RawValue};
 
 use self::wire::{
     CachedInput, DeltaEvent, FinalEvent, ItemEvent, Parts, ResponseUsage, Summary, TypedEvent, read,
 };
 
-use crate::{
-    provider::{
-        abilities::{Prices, Tokens},
-        api::Decoder,
-        call_ids::CallIds,
-        openai_error,
-        options::CacheRetention,
-        retry::ApiError,
-    },
-    turn::response::{Finish, Kind, Piece, Usage},
+use crate::provider::{
+    abilities::{Prices, Tokens},
+    api::Decoder,
+    call_ids::CallIds,
+    openai_error,
+    options::CacheRetention,
+    retry::ApiError,
 };
 
 /// Reads one response.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use aside_turn::response::Finish;
 use serde::Deserialize;
 use toml::Spanned;
-
-use crate::turn::response::Finish;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

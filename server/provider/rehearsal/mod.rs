@@ -19,6 +19,11 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::{
+    inquiry::Strategy,
+    response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
+    rules::Model,
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -28,11 +33,6 @@ use self::{
     script::{RehearsalScript, ReplyContent, ScriptedFault, ScriptedReply},
 };
 use super::{ModelRequest, Provider, ResponseStream};
-use crate::turn::{
-    inquiry::Strategy,
-    response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
-    rules::Model,
-};
 
 /// The request that the built-in script `demo` is written for.
 pub const DEMO_PROMPT: &str =

@@ -3,19 +3,18 @@
 //! Nothing here looks further back than the current turn, and at nothing that no reply asks for, so that a
 //! request costs the same however long the conversation is.
 
+use aside_turn::{
+    attachment::{self, Attachment},
+    inquiry::Message,
+    rules::ToolChoice,
+    transcript::{Item, Link},
+};
+
 use super::{
     pattern::Pattern,
     script::{ReplyCondition, ReplyContent, ResultCondition},
 };
-use crate::{
-    provider::ModelRequest,
-    turn::{
-        attachment::{self, Attachment},
-        inquiry::Message,
-        rules::ToolChoice,
-        transcript::{Item, Link},
-    },
-};
+use crate::provider::ModelRequest;
 
 /// A request, as replies see it.
 pub(super) struct RehearsedRequest<'a>(pub(super) &'a ModelRequest);

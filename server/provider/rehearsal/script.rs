@@ -3,16 +3,16 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
+use aside_turn::{
+    response::{Finish, Usage},
+    rules::Model,
+};
 use toml::Spanned;
 
 use super::{
     file::{FileFault, FileItem, FileModel, FileReply, FileScript, FileWhen},
     item::{ScriptedItem, said},
     pattern::Pattern,
-};
-use crate::turn::{
-    response::{Finish, Usage},
-    rules::Model,
 };
 
 /// Bytes of a script, at the most.

@@ -392,7 +392,7 @@ fn a_script_says_what_its_model_can_do() {
         (false, Some(8000))
     );
     assert_eq!((told.images, told.documents), (false, false));
-    let usual = crate::turn::rules::Model {
+    let usual = aside_turn::rules::Model {
         id: "rehearsal/x".into(),
         ..Default::default()
     };

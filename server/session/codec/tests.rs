@@ -2,23 +2,22 @@ mod calls;
 mod lines;
 mod reasons;
 
-use serde_json::json;
-
-use super::*;
-use crate::session::record::{Changed, Edit, Frozen, FrozenTool, TurnOptions, Undone};
-use crate::turn::{
+use aside_turn::{
     Event,
     attachment::{Attachment, Content, Media, MediaType},
     question::{AnswerType, Persistence, Question, Source},
-    record::Word,
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
         Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, ResultReason,
-        Showing, Status, TurnError,
+        Showing, Status, TurnError, Word,
     },
     response::{Feature, Finish, Usage},
     rules::{Client, Mode},
 };
+use serde_json::json;
+
+use super::*;
+use crate::session::record::{Changed, Edit, Frozen, FrozenTool, TurnOptions, Undone};
 
 const TIME: Duration = Duration::from_millis(1_735_787_045_678);
 const START: &str = r#"{"v":1,"seq":7,"time":"2025-01-02T03:04:05.678Z","turn":"t1","#;
@@ -401,12 +400,12 @@ fn the_end_of_a_turn() {
 #[test]
 fn fuzzed_lines_are_read_or_refused() {
     let mut read = 0;
-    for (path, bytes) in crate::fuzz::corpus("tests/logs", &["events.jsonl"]) {
+    for (path, bytes) in aside_test_fuzz::corpus("tests/logs", &["events.jsonl"]) {
         for line in bytes.split(|byte| *byte == b'\n').step_by(5) {
             let Some((text, _)) = line.split_last_chunk::<CHECKSUM>() else {
                 continue;
             };
-            for mut damaged in crate::fuzz::damaged(text, 12) {
+            for mut damaged in aside_test_fuzz::damaged(text, 12) {
                 // The checksum alone would refuse it.
                 let checksum = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(&damaged));
                 damaged.extend_from_slice(checksum.as_bytes());

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::super::{
-    disk,
-    record::{time_of, time_text},
-};
-use crate::turn::{
+use aside_turn::{
     record::{
         Backend, CallKey, Closed, Effort, Event, InquiryResponse, Permission, PromptId, Reason,
         Showing, Vocabulary, Word,
     },
     rules::Client,
+};
+use serde_json::Value;
+
+use super::super::{
+    disk,
+    record::{time_of, time_text},
 };
 
 pub(super) fn closed_of(prompt: PromptId, closed: Closed) -> disk::Closed {

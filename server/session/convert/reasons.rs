@@ -1,10 +1,11 @@
 //! Why results and directives are there, as members of their lines.
 
-use super::super::disk;
-use crate::turn::{
+use aside_turn::{
     record::{CallEnd, CallKey, DirectiveKind, Event, ResultReason, Status, Vocabulary, Word},
     rules::Mode,
 };
+
+use super::super::disk;
 
 pub(super) fn directive_of(kind: DirectiveKind, text: String) -> disk::Directive {
     let blank = |kind: &str| disk::Directive {

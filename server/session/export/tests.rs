@@ -2,6 +2,13 @@ use std::time::Duration;
 
 mod order;
 
+use aside_turn::{
+    attachment::{Attachment, Content, Media, MediaType},
+    record::{
+        Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, RefusalReason,
+        ResultReason, TurnError,
+    },
+};
 use serde_json::json;
 
 use super::{
@@ -11,11 +18,6 @@ use super::{
     },
     text::WIDTH,
     *,
-};
-use crate::turn::attachment::{Attachment, Content, Media, MediaType};
-use crate::turn::record::{
-    Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, RefusalReason,
-    ResultReason, TurnError,
 };
 
 fn render(events: Vec<Entry>) -> String {

@@ -1,7 +1,8 @@
 //! Texts as parts of a page: within a line, behind who said them, as code.
 
+use aside_base::visible::printable;
+
 use super::harmless::{block, inline};
-use crate::visible::printable;
 
 /// The characters of a line that are shown.
 pub(super) const WIDTH: usize = 200;

@@ -4,11 +4,12 @@ use std::{
     process::Command,
 };
 
+use aside_turn::{Event, record::FaultKind};
+
 use super::{
     super::lines::{UnreadableLine, read_all, read_last_turn},
     *,
 };
-use crate::turn::{Event, record::FaultKind};
 
 const NOW: Duration = Duration::from_secs(1_735_787_045);
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Entry, Frozen, Record, Turn, mended::MendedEvents};
-use crate::turn::{
+use aside_turn::{
     record::{DirectiveKind, Event, FaultKind, Word},
     response::Feature,
     transcript::Transcript,
 };
+
+use super::{Entry, Frozen, Record, Turn, mended::MendedEvents};
 
 /// What the records of a conversation come to. Of its turns only the last is kept with its events.
 #[derive(Default)]

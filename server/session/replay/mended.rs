@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::turn::{
+use aside_turn::{
     history::{CallHistory, CallState, TurnHistory},
     model_text::ModelText,
     record::{CallKey, DirectiveKind, Event, FaultKind, Outcome, ResultReason},

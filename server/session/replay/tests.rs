@@ -1,10 +1,6 @@
 use std::collections::{BTreeSet, HashSet};
 
-use super::{
-    conversation::{ConversationFold, FoldedConversation},
-    *,
-};
-use crate::turn::{
+use aside_turn::{
     question::{AnswerType, Question, Source},
     record::{
         CallEnd, CallKey, Closed, DirectiveKind, FaultKind, InquiryResponse, Level, Outcome,
@@ -12,6 +8,11 @@ use crate::turn::{
     },
     response::{Feature, Finish, Usage},
     transcript::Item,
+};
+
+use super::{
+    conversation::{ConversationFold, FoldedConversation},
+    *,
 };
 
 /// Records from a text: a line each, `turn: event`, or `-: event` for what belongs to no turn. Numbers and

@@ -1,5 +1,10 @@
 use std::collections::BTreeSet;
 
+use aside_turn::{
+    record::{CallKey, Outcome, PromptId, PromptSubject},
+    response::Usage,
+};
+
 use super::{
     super::{
         conversation::ConversationActivity,
@@ -7,10 +12,6 @@ use super::{
         record::{Edit, Record},
     },
     *,
-};
-use crate::turn::{
-    record::{CallKey, Outcome, PromptId, PromptSubject},
-    response::Usage,
 };
 
 struct StoreFixture {

@@ -5,16 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::{
+    digest::sha256,
+    under_way::{FilesUnderWay, WriteNote, temporary_name},
+};
 use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
 
 use super::{
     Clash, Conflict, FileRestore, RestorePlace, UndoError, UndoPlan, failed, open_root, read,
 };
-use crate::{
-    digest::sha256,
-    session::blobs::Blobs,
-    under_way::{FilesUnderWay, WriteNote, temporary_name},
-};
+use crate::session::blobs::Blobs;
 
 /// The changes of a plan on disk, ready to be made. What was not made is gone when this is dropped.
 pub struct Staged<'a> {

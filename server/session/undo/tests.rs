@@ -1,10 +1,9 @@
 use std::{fs, os::unix::fs::symlink, path::PathBuf, time::Duration};
 
+use aside_base::under_way::FilesUnderWay;
+use aside_turn::record::{CallKey, Event};
+
 use super::{super::record::Undone, staged::stage, *};
-use crate::{
-    turn::record::{CallKey, Event},
-    under_way::FilesUnderWay,
-};
 
 /// A workspace, and the log of what turns did to it.
 struct UndoFixture {

@@ -1,9 +1,11 @@
 use std::sync::{Arc, Mutex};
 
+use aside_base::digest::sha256;
+use aside_turn::input::Preview;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{digest::sha256, tool::trial::ToolTrial, turn::input::Preview};
+use crate::tool::trial::ToolTrial;
 
 /// An editor that has one file open, and does what it is told.
 struct FakeEditor {

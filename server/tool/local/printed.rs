@@ -2,21 +2,19 @@
 
 use std::time::Duration;
 
+use aside_base::visible::printable;
+use aside_turn::{
+    effect::CallWork,
+    input::{ToolOutcome, ToolOutput},
+    question::{Answer, Question, QuestionFault, Secret},
+};
 use serde_json::{Value, json};
 
-use crate::{
-    tool::{
-        ToolContext,
-        hold::{remark, warning},
-        output::{fitted, value_without_secrets, without_secrets},
-        process::{Answered, BoundedOutput, CommandEnd},
-    },
-    turn::{
-        effect::CallWork,
-        input::{ToolOutcome, ToolOutput},
-        question::{Answer, Question, QuestionFault, Secret},
-    },
-    visible::printable,
+use crate::tool::{
+    ToolContext,
+    hold::{remark, warning},
+    output::{fitted, value_without_secrets, without_secrets},
+    process::{Answered, BoundedOutput, CommandEnd},
 };
 
 /// Bytes of a question, all of it.

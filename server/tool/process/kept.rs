@@ -1,9 +1,8 @@
 //! An output whose head and tail are kept, however long it gets.
 
-use crate::{
-    tool::{ToolContext, output::rest},
-    visible::printable,
-};
+use aside_base::visible::printable;
+
+use crate::tool::{ToolContext, output::rest};
 
 /// Number of bytes of one read.
 pub(super) const CHUNK: usize = 64 << 10;

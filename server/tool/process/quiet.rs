@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
     time::{Instant, sleep_until, timeout},
@@ -16,7 +17,6 @@ use super::{
     CommandEnd, Errors, Job, Output, PATIENCE, Report, Walls, Wires, start,
     supervisor::{self, DRAIN},
 };
-use crate::turn::record::CallKey;
 
 /// A program whose standard output is read.
 #[derive(Clone, Debug)]

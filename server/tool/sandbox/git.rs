@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::regular;
+use aside_base::regular;
 
 /// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
 /// remotes, and the state of an unfinished rebase.

@@ -8,10 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    tool::workspace::{folded_name, is_guarded},
-    visible::short_line,
-};
+use aside_base::visible::short_line;
+
+use crate::tool::workspace::{folded_name, is_guarded};
 
 /// Maximum depth of folders below a root.
 const DEPTH: usize = 8;

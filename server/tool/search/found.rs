@@ -5,13 +5,13 @@ use std::{fmt::Write, io};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use serde::Deserialize;
+use aside_base::visible::visible;
 
 use super::super::{
     ToolContext,
     readable::{Readable, TextSource},
     workspace::PathError,
 };
-use crate::visible::visible;
 
 /// Lines that match, of all files.
 pub(super) const MATCHES: usize = 200;

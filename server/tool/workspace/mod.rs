@@ -14,12 +14,12 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{digest::sha256, regular, under_way::FilesUnderWay, visible::short_line};
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions, OpenOptionsExt},
 };
 
+use aside_base::{digest::sha256, regular, under_way::FilesUnderWay, visible::short_line};
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::editor::Buffer;

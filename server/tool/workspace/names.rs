@@ -6,7 +6,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::visible::is_hidden;
+use aside_base::visible::is_hidden;
 
 /// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
 const OWN: &[&str] = &["aside.toml", ".aside"];

@@ -6,9 +6,8 @@ use std::{
     path::Path,
 };
 
+use aside_base::{digest::sha256, under_way::temporary_name};
 use cap_std::fs::{Dir, OpenOptions};
-
-use crate::{digest::sha256, under_way::temporary_name};
 
 use super::{PathError, Workspace, refusal};
 

@@ -2,26 +2,25 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use aside::{
-    provider::{
-        self, ApiKind, FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
-        client::HttpClient,
-        key::Key,
-        models,
-        options::{CacheRetention, ModelOptions},
-    },
-    turn::{
-        Event,
-        inquiry::{CallResult, Message},
-        record::{CallEnd, CallKey},
-        response::{Finish, Usage},
-        rules::ToolChoice,
-        transcript::{Fork, Transcript},
-    },
+use aside::provider::{
+    self, FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
+    client::HttpClient,
+    key::Key,
+    models,
+    options::{CacheRetention, ModelOptions},
 };
+use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},
+};
+use aside_turn::{
+    Event,
+    inquiry::{CallResult, Message},
+    record::{CallEnd, CallKey},
+    response::{Finish, Usage},
+    rules::ToolChoice,
+    transcript::{Fork, Transcript},
 };
 use serde_json::json;
 

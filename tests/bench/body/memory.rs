@@ -8,10 +8,9 @@ use std::{
     time::Duration,
 };
 
-use aside::{
-    provider::{ApiKind, ModelRequest},
-    turn::inquiry::Strategy,
-};
+use aside::provider::ModelRequest;
+use aside_base::api::ApiKind;
+use aside_turn::inquiry::Strategy;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{

@@ -10,7 +10,8 @@ use std::{
     time::Instant,
 };
 
-use aside::provider::{ApiKind, models};
+use aside::provider::models;
+use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi,
     cache::{CachePrices, CachedTokens, PromptCache, dollars},

@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aside::turn::record::Outcome;
 use aside_model_server::{
     check::{CheckedRequest, EarlierReplies, check},
     play::{ModelReply, ReplyItem},
     server::{ModelServer, Received, ReplyGate, ServedReply},
 };
+use aside_turn::record::Outcome;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 

@@ -9,12 +9,12 @@ use aside::{
         TurnStart, clock::Clock,
     },
     session::{conversation::Conversation, record::TurnOptions},
-    turn::{
-        effect::{End, Update},
-        rules::Mode,
-    },
 };
 use aside_model_server::server::{ModelServer, ReplyGate};
+use aside_turn::{
+    effect::{End, Update},
+    rules::Mode,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::side::{Side, providers};

@@ -6,12 +6,10 @@ use std::{
     time::Duration,
 };
 
-use aside::{
-    session::{conversation::ConversationActivity, replay},
-    turn::{
-        Event,
-        record::{Outcome, PromptSubject},
-    },
+use aside::session::{conversation::ConversationActivity, replay};
+use aside_turn::{
+    Event,
+    record::{Outcome, PromptSubject},
 };
 use rustix::process::Signal;
 

@@ -6,12 +6,10 @@ use std::{
     path::Path,
 };
 
-use aside::{
-    session::replay,
-    turn::{
-        Event,
-        record::{CallKey, Outcome, PromptSubject},
-    },
+use aside::session::replay;
+use aside_turn::{
+    Event,
+    record::{CallKey, Outcome, PromptSubject},
 };
 
 use super::story::StoryGround;

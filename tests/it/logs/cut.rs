@@ -12,18 +12,16 @@ use std::{
     time::Duration,
 };
 
-use aside::{
-    session::{
-        codec,
-        lines::{EVENTS, read_all},
-        log::Log,
-        record::{Entry, Record},
-        replay::{closing, conversation::ConversationFold},
-    },
-    turn::{
-        Event,
-        transcript::{Fork, Item},
-    },
+use aside::session::{
+    codec,
+    lines::{EVENTS, read_all},
+    log::Log,
+    record::{Entry, Record},
+    replay::{closing, conversation::ConversationFold},
+};
+use aside_turn::{
+    Event,
+    transcript::{Fork, Item},
 };
 use tempfile::TempDir;
 

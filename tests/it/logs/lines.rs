@@ -155,7 +155,7 @@ fn approvals(events: &[Value], old: &str, new: &str) -> Vec<(String, String)> {
             let command = arguments["command"].as_str().unwrap_or_default().to_owned();
             let hash = |world: &str| {
                 let folder = format!("{world}/work");
-                aside::digest::of_parts(&["run_command", &command, &folder])
+                aside_base::digest::of_parts(&["run_command", &command, &folder])
             };
             commands.insert(hash(old), hash(new));
         }

@@ -121,7 +121,7 @@ fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
 fn is_on_record(stage: &ModelStage) {
     let log = stage.world.log();
     let media = |name: &str, mime: &str, bytes: &[u8]| {
-        let blob = aside::digest::sha256(bytes);
+        let blob = aside_base::digest::sha256(bytes);
         json!({"name": name, "media": {"mimeType": mime, "blob": blob, "size": bytes.len()}})
     };
     assert_eq!(
@@ -208,7 +208,10 @@ fn what_was_damaged_is_told_as_lost_and_the_conversation_goes_on() {
         vec![answer("Red."), answer("Lost.")],
     );
     stage.run("What is it?", &BOTH).exits(0);
-    let (png, pdf) = (aside::digest::sha256(PNG), aside::digest::sha256(PDF));
+    let (png, pdf) = (
+        aside_base::digest::sha256(PNG),
+        aside_base::digest::sha256(PDF),
+    );
     for blob in blobs(&stage) {
         match blob.file_name().unwrap().to_str() {
             Some(name) if name == png => fs::write(&blob, "not what it was").unwrap(),

@@ -11,24 +11,23 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aside::{
-    provider::{
-        ApiKind, Head, ModelRequest, Provider, SharedBody,
-        client::HttpClient,
-        models::built_in,
-        open,
-        options::{CacheRetention, ModelOptions},
-    },
-    turn::{
-        record::Event,
-        response::{Finish, Piece, Response},
-        rules::ToolChoice,
-        transcript::Transcript,
-    },
+use aside::provider::{
+    Head, ModelRequest, Provider, SharedBody,
+    client::HttpClient,
+    models::built_in,
+    open,
+    options::{CacheRetention, ModelOptions},
 };
+use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi,
     server::{ModelServer, ServedReply},
+};
+use aside_turn::{
+    record::Event,
+    response::{Finish, Piece, Response},
+    rules::ToolChoice,
+    transcript::Transcript,
 };
 use futures_util::StreamExt;
 

@@ -99,6 +99,23 @@ impl Crate {
         let imports = written.iter().filter_map(|it| modules.import(it)).collect();
         Self { files, imports }
     }
+
+    /// Adds another crate as a module of this name.
+    pub(crate) fn add(&mut self, name: &str, other: Self) {
+        let within = |mut path: ModulePath| {
+            path.insert(0, name.to_owned());
+            path
+        };
+        let files = other.files.into_iter();
+        self.files
+            .extend(files.map(|(path, file)| (within(path), file)));
+        let imports = other.imports.into_iter().map(|it| Import {
+            from: within(it.from),
+            to: within(it.to),
+            ..it
+        });
+        self.imports.extend(imports);
+    }
 }
 
 impl Modules {

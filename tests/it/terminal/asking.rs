@@ -16,8 +16,8 @@ use aside::{
         args::Output, exit::Strictness, failure::CommandFailure, paint::Paint,
         place::CommandContext, terminal::Terminal, watch::Watch,
     },
-    turn::rules::Client,
 };
+use aside_turn::rules::Client;
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::person::{PtyPerson, PtyStart as Program};

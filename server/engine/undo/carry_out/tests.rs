@@ -1,10 +1,10 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::Mutex, time::Duration};
 
+use aside_base::digest::sha256;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    digest::sha256,
     session::{
         record::Edit,
         store::Store,

@@ -3,14 +3,13 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::error::{ContextKind, ContextValue};
-use jiff::SignedDuration;
-use serde_json::Value;
-
-use crate::turn::{
+use aside_turn::{
     record::Vocabulary,
     rules::{Mode, ToolChoice},
 };
+use clap::error::{ContextKind, ContextValue};
+use jiff::SignedDuration;
+use serde_json::Value;
 
 /// What `--attach` names: a file, and lines of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

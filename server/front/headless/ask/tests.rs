@@ -1,10 +1,10 @@
-use serde_json::json;
-
-use super::*;
-use crate::turn::{
+use aside_turn::{
     question::Source,
     record::{CallKey, PromptId},
 };
+use serde_json::json;
+
+use super::*;
 
 /// Columns on which no line is broken.
 const WIDE: usize = 1000;

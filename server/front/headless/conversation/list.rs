@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aside_base::visible::one_line;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
         conversation::{ConversationActivity, ConversationSummary},
         store::Store,
     },
-    visible::one_line,
 };
 
 /// Lists conversations, the newest first: id, status, turns, when something was recorded last, how many

@@ -1,14 +1,15 @@
 use std::{fs, time::Duration};
 
+use aside_turn::{
+    Event,
+    record::{CallKey, Outcome},
+    response::Usage,
+};
+
 use super::*;
 use crate::{
     front::headless::streams::tests::said,
     session::record::{Edit, Entry, TurnOptions},
-    turn::{
-        Event,
-        record::{CallKey, Outcome},
-        response::Usage,
-    },
 };
 
 /// A workspace with a state directory of its own.
@@ -60,7 +61,7 @@ impl Trial {
                 call: 0,
                 path: (*path).into(),
                 before,
-                after: Some(crate::digest::sha256(text.as_bytes())),
+                after: Some(aside_base::digest::sha256(text.as_bytes())),
                 mode: None,
             }));
             fs::write(file, text).expect("written");

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use aside_base::visible::one_line;
+
 use super::reading::{Numbered, all, find_turn, unreadable};
 use crate::{
     engine::{
@@ -16,7 +18,6 @@ use crate::{
         store::StoreError,
         undo::{FileRestore, UndoPlan},
     },
-    visible::one_line,
 };
 
 /// Takes back what a turn changed in files, the last turn where none is named, and puts it on record, for the

@@ -1,6 +1,6 @@
 //! What `aside doctor` says of one thing.
 
-use crate::visible::one_line;
+use aside_base::visible::one_line;
 
 /// Columns of a grade.
 pub(super) const GRADE: usize = 8;

@@ -2,14 +2,13 @@
 
 use std::{env, time::Duration};
 
+use aside_base::{api::ApiKind, environment};
 use tokio::time::timeout;
 
 use super::finding::Finding;
 use crate::{
     config::{self, ModelId, Settings},
     engine::models::{Models, key::KeySource},
-    environment,
-    provider::ApiKind,
 };
 
 /// How long a server is waited for.

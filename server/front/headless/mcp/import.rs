@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use aside_base::{regular, visible::one_line};
 use toml::{Table, Value};
 
 use crate::{
@@ -16,8 +17,6 @@ use crate::{
     },
     engine::start::tools::tool_defaults,
     front::headless::{failure::CommandFailure, streams::Streams, trust::Consent},
-    regular,
-    visible::one_line,
 };
 
 /// Bytes of a file that servers are imported from.

@@ -8,11 +8,10 @@
 pub mod import;
 pub mod login;
 
+use aside_base::visible::one_line;
+
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{
-    config::settings::McpServer, engine::start::costs::ServerCost, mcp::ServerTools,
-    visible::one_line,
-};
+use crate::{config::settings::McpServer, engine::start::costs::ServerCost, mcp::ServerTools};
 
 /// Lists the servers that are configured: how each is started, and its tools where the workspace is trusted.
 ///

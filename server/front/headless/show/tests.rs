@@ -1,7 +1,7 @@
+use aside_turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
 use serde_json::json;
 
 use super::*;
-use crate::turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
 
 /// What is written for these updates, one after the other.
 fn shown(attached: bool, updates: &[Value]) -> String {

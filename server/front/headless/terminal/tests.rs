@@ -7,15 +7,13 @@ use std::{
     time::Duration,
 };
 
+use aside_turn::input::{Preview, SecretValue};
 use portable_pty::{MasterPty, PtySize, native_pty_system};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::Value;
 
 use super::*;
-use crate::{
-    front::headless::ask::tests::question,
-    turn::input::{Preview, SecretValue},
-};
+use crate::front::headless::ask::tests::question;
 
 /// Long enough for any machine; only a test that fails waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use aside_turn::input::PromptAnswer;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::ioctl_fionread,
@@ -15,7 +16,6 @@ use super::{
     },
     Desk,
 };
-use crate::turn::input::PromptAnswer;
 
 /// The longest line that is taken, in bytes.
 const LINE: usize = 64 * 1024;

@@ -1,8 +1,9 @@
 //! Capabilities of the client, from `initialize`.
 
+use aside_turn::rules;
 use tower_lsp::lsp_types::{self, WindowClientCapabilities, WorkspaceClientCapabilities};
 
-use crate::{front::wire::introduction::ClientCapabilities, turn::rules};
+use crate::front::wire::introduction::ClientCapabilities;
 
 /// Capabilities of the client.
 #[derive(Debug)]

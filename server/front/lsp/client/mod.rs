@@ -19,6 +19,7 @@ pub(super) mod tools;
 
 use std::{collections::HashMap, marker::PhantomData, sync::Arc};
 
+use aside_base::visible::without_links;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::{
@@ -35,12 +36,9 @@ use self::{
     capabilities::EditorCapabilities,
     reply::{Reply, ReplyError},
 };
-use crate::{
-    front::{
-        transport::{end::Signals, outbox::Outbox, tasks::Tasks},
-        wire::methods::{ClientNotification, ClientRequest},
-    },
-    visible::without_links,
+use crate::front::{
+    transport::{end::Signals, outbox::Outbox, tasks::Tasks},
+    wire::methods::{ClientNotification, ClientRequest},
 };
 
 /// Handle of the client. Clones share one connection.

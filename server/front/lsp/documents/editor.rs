@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use aside_base::visible::short_line;
 use futures_util::FutureExt;
 use tokio::{
     runtime::Handle,
@@ -34,7 +35,6 @@ use crate::{
         requests::{Empty, SaveParams},
     },
     tool::editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument},
-    visible::short_line,
 };
 
 /// Time limit for an edit to show in the document.

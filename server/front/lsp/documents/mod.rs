@@ -22,6 +22,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::regular;
 use dashmap::DashMap;
 use ropey::Rope;
 use tokio::sync::oneshot;
@@ -31,7 +32,7 @@ use self::{
     positions::rope_span,
     splices::{EditsSeen, Splices},
 };
-use crate::{regular, tool::editor::FileText};
+use crate::tool::editor::FileText;
 
 /// Size in bytes from which a closed document's memory is returned.
 const LARGE: usize = 1 << 20;

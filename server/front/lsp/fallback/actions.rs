@@ -1,15 +1,13 @@
 //! What a person can choose in the message of a prompt and on its page, and what each choice does. Pure.
 
+use aside_base::visible::one_line;
+use aside_turn::{
+    question::AnswerType,
+    record::{Permission, Vocabulary},
+};
 use serde_json::{Value, json};
 
-use crate::{
-    front::wire::{Prompt, PromptKind},
-    turn::{
-        question::AnswerType,
-        record::{Permission, Vocabulary},
-    },
-    visible::one_line,
-};
+use crate::front::wire::{Prompt, PromptKind};
 
 /// Characters of an action's title.
 pub(super) const TITLE: usize = 60;

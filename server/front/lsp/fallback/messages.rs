@@ -5,6 +5,11 @@
 //! had, there is nothing but `No`. Most clients show a message over the text, under the hands of a person who types:
 //! there no action of a message says yes to what would run or answers a question.
 
+use aside_base::visible::{in_sight, one_line, visible, without_links};
+use aside_turn::{
+    input::{PromptAnswer, SecretValue},
+    question::AnswerType,
+};
 use serde_json::Value;
 use similar::TextDiff;
 use tower_lsp::lsp_types::MessageActionItem;
@@ -13,14 +18,7 @@ use super::actions::{
     ANSWER_ON_PAGE, ActionEffect, MessageAction, MessagePlace, REVIEW, TITLE, careful_actions,
     choices, long_default, needs_approval, needs_writing, page_answers, refusals, written_actions,
 };
-use crate::{
-    front::wire::{Preview, Prompt, PromptKind, methods::commands::ANSWER},
-    turn::{
-        input::{PromptAnswer, SecretValue},
-        question::AnswerType,
-    },
-    visible::{in_sight, one_line, visible, without_links},
-};
+use crate::front::wire::{Preview, Prompt, PromptKind, methods::commands::ANSWER};
 
 #[cfg(test)]
 mod tests;

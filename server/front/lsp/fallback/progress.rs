@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aside_base::visible::one_line;
 use tokio::{sync::watch, time::sleep};
 use tower_lsp::lsp_types::{
     ProgressParams, ProgressParamsValue, ProgressToken, WorkDoneProgress, WorkDoneProgressBegin,
@@ -16,7 +17,6 @@ use crate::{
         error::{Result, internal},
         wire::{CallStatus, QuestionUpdate, TurnRef, Update},
     },
-    visible::one_line,
 };
 
 /// What tokens of turns begin with.

@@ -2,6 +2,10 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
+use aside_turn::{
+    input::{PromptAnswer, SecretValue},
+    question::AnswerType,
+};
 use serde_json::Value;
 use tower_lsp::lsp_types::MessageType;
 
@@ -21,10 +25,6 @@ use crate::{
     front::{
         relay::prompts::PendingPrompt,
         wire::{Preview, PromptKind},
-    },
-    turn::{
-        input::{PromptAnswer, SecretValue},
-        question::AnswerType,
     },
 };
 

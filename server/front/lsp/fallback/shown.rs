@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
+use aside_base::visible::one_line;
 use tower_lsp::lsp_types::Url;
 
 use super::messages::{LABEL, cut};
-use crate::{
-    front::wire::{Preview, Prompt},
-    visible::one_line,
-};
+use crate::front::wire::{Preview, Prompt};
 
 /// UTF-16 units of a conversation's title in a label.
 const TITLE: usize = 40;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aside_base::visible::visible;
+use aside_turn::record::{Level, Outcome};
 use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
 
@@ -17,8 +19,6 @@ use crate::{
         export::{MarkdownPage, PageReader, markdown},
         replay,
     },
-    turn::record::{Level, Outcome},
-    visible::visible,
 };
 
 /// UTF-16 units of a message that clients show.

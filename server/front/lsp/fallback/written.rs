@@ -9,6 +9,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use aside_base::{
+    regular,
+    visible::{in_sight, one_line, visible},
+};
+use aside_turn::question::AnswerType;
 use serde_json::Value;
 use tokio::{
     sync::Notify,
@@ -17,12 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::actions::{as_text, page_answers};
-use crate::{
-    front::wire::Prompt,
-    regular,
-    turn::question::AnswerType,
-    visible::{in_sight, one_line, visible},
-};
+use crate::front::wire::Prompt;
 
 /// The line below which the text begins.
 const MARK: &str = "-------- write below this line, then save --------";

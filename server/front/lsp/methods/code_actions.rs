@@ -1,5 +1,6 @@
 //! Code actions: questions about a selection, instructions in comments, and the answers to a prompt on its page.
 
+use aside_base::visible::one_line;
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic,
@@ -10,12 +11,9 @@ use super::super::{
     connection::Connection,
     fallback::{actions::page_answers, messages::cut},
 };
-use crate::{
-    front::wire::{
-        Prompt,
-        methods::commands::{ANSWER, ASK},
-    },
-    visible::one_line,
+use crate::front::wire::{
+    Prompt,
+    methods::commands::{ANSWER, ASK},
 };
 
 /// Kind of the actions that are not fixes.

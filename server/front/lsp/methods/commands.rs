@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aside_turn::{input::PromptAnswer, question::AnswerType};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -41,7 +42,6 @@ use crate::{
         conversation::{ConversationActivity, ConversationSummary},
         replay,
     },
-    turn::{input::PromptAnswer, question::AnswerType},
 };
 
 /// How long a message may be written on.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aside_turn::rules;
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, ExecuteCommandOptions,
@@ -18,15 +19,12 @@ use super::{
     },
     code_actions,
 };
-use crate::{
-    front::{
-        error::{Result, invalid},
-        wire::{
-            introduction::{self, InitializationOptions, VERSION},
-            methods::commands,
-        },
+use crate::front::{
+    error::{Result, invalid},
+    wire::{
+        introduction::{self, InitializationOptions, VERSION},
+        methods::commands,
     },
-    turn::rules,
 };
 
 /// Reads the client's introduction.

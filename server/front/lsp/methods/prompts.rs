@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use aside_turn::question::AnswerType;
+
 use super::super::connection::Connection;
-use crate::{
-    front::{
-        error::{RequestError, Result, invalid},
-        relay::interrupted::resumable,
-        wire::{
-            Prompt, PromptAnswer,
-            requests::{AnswerParams, Empty, PendingResult},
-        },
+use crate::front::{
+    error::{RequestError, Result, invalid},
+    relay::interrupted::resumable,
+    wire::{
+        Prompt, PromptAnswer,
+        requests::{AnswerParams, Empty, PendingResult},
     },
-    turn::question::AnswerType,
 };
 
 /// Serves the method `aside/prompt/pending`.

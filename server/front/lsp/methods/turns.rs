@@ -2,6 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_turn::{
+    record::{Vocabulary, Word},
+    rules::{Client, Mode},
+};
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::ProgressToken;
 
@@ -25,10 +29,6 @@ use crate::{
         wire::requests::{ConversationRef, Empty, StartParams, StartResult, SteerParams, TurnId},
     },
     session::{record::TurnOptions, replay},
-    turn::{
-        record::{Vocabulary, Word},
-        rules::{Client, Mode},
-    },
 };
 
 /// Serves the method `aside/turn/start`.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aside_turn::rules::Mode;
+
 use super::view::ClientView;
 use crate::{
     engine::{StartedTurn, TurnConfig, TurnHandle, TurnRequest},
@@ -15,7 +17,6 @@ use crate::{
         transport::in_order::answered,
         wire::TurnRef,
     },
-    turn::rules::Mode,
 };
 
 /// A requested turn, before files are read.

@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+use aside_turn::{
+    effect::DismissReason,
+    input::PromptAnswer,
+    record::{Level, Vocabulary},
+};
 use tower_lsp::lsp_types::MessageType;
 
 use crate::{
@@ -19,11 +24,6 @@ use crate::{
             methods::{DismissPrompt, ShowPrompt, TurnEnded, TurnUpdated},
             requests::DismissParams,
         },
-    },
-    turn::{
-        effect::DismissReason,
-        input::PromptAnswer,
-        record::{Level, Vocabulary},
     },
 };
 

@@ -1,14 +1,13 @@
 //! What of a conversation goes back, and how.
 
-use super::*;
-use crate::{
-    provider::{SharedBody, options::CacheRetention, trial::json_sample},
-    turn::{
-        attachment::Attachment,
-        record::{CallKey, Event},
-        response::{Feature, Finish, Usage},
-    },
+use aside_turn::{
+    attachment::Attachment,
+    record::{CallKey, Event},
+    response::{Feature, Finish, Usage},
 };
+
+use super::*;
+use crate::provider::{SharedBody, options::CacheRetention, trial::json_sample};
 
 /// The messages of the next request, without breakpoints.
 fn messages(trial: &mut ProviderTrial) -> Value {

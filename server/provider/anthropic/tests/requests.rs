@@ -1,14 +1,13 @@
 //! Bodies and headers of requests, against the samples.
 
-use super::*;
-use crate::{
-    provider::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample},
-    turn::{
-        inquiry::{CallResult, Message},
-        response::Feature,
-        rules::ToolChoice,
-    },
+use aside_turn::{
+    inquiry::{CallResult, Message},
+    response::Feature,
+    rules::ToolChoice,
 };
+
+use super::*;
+use crate::provider::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample};
 
 /// A sample, but for who the user is, which is not said, and for automatic caching, in whose place breakpoints stand
 /// at the end of this request and of the one before.

@@ -1,16 +1,14 @@
 //! Streams, errors and lists as they are read.
 
+use aside_turn::response::{Kind, Piece};
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    provider::{
-        api::{ListedModel, WireApi},
-        retry::ApiError,
-        trial::json_sample,
-    },
-    turn::response::{Kind, Piece},
+use crate::provider::{
+    api::{ListedModel, WireApi},
+    retry::ApiError,
+    trial::json_sample,
 };
 
 /// The pieces of a response, one a line.

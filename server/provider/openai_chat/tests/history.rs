@@ -1,18 +1,16 @@
+use aside_turn::{
+    attachment::Attachment,
+    inquiry::{CallResult, Message},
+    record::Event,
+    response::{Feature, Item, Kind, Usage},
+};
 use serde_json::{Value, json};
 
 use super::{DEEPSEEK, LOCAL, MISTRAL, OPENAI, OPENROUTER, deltas, grep, model, stream, talk};
-use crate::{
-    provider::{
-        api::WireApi,
-        options::CacheRetention,
-        trial::{ProviderTrial, json_sample},
-    },
-    turn::{
-        attachment::Attachment,
-        inquiry::{CallResult, Message},
-        record::Event,
-        response::{Feature, Item, Kind, Usage},
-    },
+use crate::provider::{
+    api::WireApi,
+    options::CacheRetention,
+    trial::{ProviderTrial, json_sample},
 };
 
 fn call(id: &str, arguments: &str) -> Vec<u8> {

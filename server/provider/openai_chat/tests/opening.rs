@@ -1,14 +1,12 @@
+use aside_turn::{response::Feature, rules::ToolChoice};
 use serde_json::{Value, json};
 
 use super::{DEEPSEEK, LOCAL, MISTRAL, OLLAMA, OPENAI, OPENROUTER, grep, model, talk};
-use crate::{
-    provider::{
-        abilities::{Abilities, ReasoningKind},
-        api::WireApi,
-        options::{CacheRetention, ReasoningEffort},
-        trial::{ProviderTrial, answer_tool, json_sample},
-    },
-    turn::{response::Feature, rules::ToolChoice},
+use crate::provider::{
+    abilities::{Abilities, ReasoningKind},
+    api::WireApi,
+    options::{CacheRetention, ReasoningEffort},
+    trial::{ProviderTrial, answer_tool, json_sample},
 };
 
 /// The words of a model that knows all efforts.

@@ -1,13 +1,13 @@
 //! What of the history requests carry.
 
-use serde_json::{Value, json};
-
-use super::*;
-use crate::turn::{
+use aside_turn::{
     attachment::Attachment,
     record::{CallKey, Event},
     response::{Feature, Finish, Usage},
 };
+use serde_json::{Value, json};
+
+use super::*;
 
 #[test]
 fn what_the_provider_gave_goes_back_byte_for_byte() {

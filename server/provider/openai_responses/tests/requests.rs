@@ -1,16 +1,14 @@
 //! What requests say.
 
+use aside_turn::{
+    inquiry::{CallResult, Message},
+    response::Feature,
+    rules::ToolChoice,
+};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    provider::{options::CacheRetention, trial::json_sample},
-    turn::{
-        inquiry::{CallResult, Message},
-        response::Feature,
-        rules::ToolChoice,
-    },
-};
+use crate::provider::{options::CacheRetention, trial::json_sample};
 
 /// A sample as it is sent here. `text` says what is so anyway: that the answer is text, and of usual length.
 fn expected(path: &str) -> Value {
@@ -64,7 +62,7 @@ fn an_inquiry_adds_results_and_a_question() {
         &format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{reply}}}"#),
         r#"{"type":"response.completed","response":{}}"#,
     ]);
-    let mut response = crate::turn::response::Response::default();
+    let mut response = aside_turn::response::Response::default();
     for piece in trial.decode(&API, pieces.as_bytes()).unwrap() {
         response.add(piece);
     }

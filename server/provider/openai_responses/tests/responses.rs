@@ -1,9 +1,10 @@
 //! What responses come to.
 
+use aside_turn::response::{Finish, Kind, Piece, Response};
+
 use super::*;
-use crate::{
-    provider::{api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample},
-    turn::response::{Finish, Kind, Piece, Response},
+use crate::provider::{
+    api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample,
 };
 
 /// The pieces of a response, a line each.

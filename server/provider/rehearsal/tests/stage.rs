@@ -2,21 +2,19 @@
 
 use std::{collections::BTreeSet, fmt::Write, sync::Arc};
 
+use aside_turn::{
+    Event,
+    attachment::{Attachment, Content, Media, MediaType},
+    inquiry::{Message, Strategy},
+    record::{CallEnd, CallKey, DirectiveKind},
+    response::{Failure, Finish, Kind, Piece, Response, Usage},
+    rules::ToolChoice,
+    transcript::Transcript,
+};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
-use crate::{
-    provider::{Head, ModelRequest, Provider, SharedBody, rehearsal::Rehearsal},
-    turn::{
-        Event,
-        attachment::{Attachment, Content, Media, MediaType},
-        inquiry::{Message, Strategy},
-        record::{CallEnd, CallKey, DirectiveKind},
-        response::{Failure, Finish, Kind, Piece, Response, Usage},
-        rules::ToolChoice,
-        transcript::Transcript,
-    },
-};
+use crate::provider::{Head, ModelRequest, Provider, SharedBody, rehearsal::Rehearsal};
 
 /// A conversation around a rehearsal: keeps its transcript, and writes down what comes.
 pub(super) struct RehearsalStage {

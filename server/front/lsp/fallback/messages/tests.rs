@@ -1,13 +1,11 @@
 //! Prompts as the exact messages and actions that a client is asked to show.
 
+use aside_turn::question::Source;
 use serde_json::json;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use super::*;
-use crate::{
-    front::wire::{Position, PromptTool},
-    turn::question::Source,
-};
+use crate::front::wire::{Position, PromptTool};
 
 fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
     Prompt {

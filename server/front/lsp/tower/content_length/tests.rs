@@ -350,7 +350,7 @@ fn where_the_bytes_are_split_changes_nothing() {
 
 /// What clients send, framed: the session above, and each kind of request.
 fn corpus() -> Vec<Vec<u8>> {
-    let requests = crate::fuzz::corpus("tests/wire", &["-request.json"]);
+    let requests = aside_test_fuzz::corpus("tests/wire", &["-request.json"]);
     let requests = requests.into_iter().map(|(_, bytes)| framed(bytes));
     std::iter::once(session()).chain(requests).collect()
 }
@@ -361,7 +361,7 @@ fn fuzzed_framing_never_panics_and_what_passes_can_be_parsed() {
     let damaged = corpus().into_iter().flat_map(|bytes| {
         // The session has each kind of cut.
         let count = if bytes.len() > 1_000 { 10_000 } else { 200 };
-        crate::fuzz::damaged(&bytes, count)
+        aside_test_fuzz::damaged(&bytes, count)
     });
     for damaged in damaged {
         let mut cutter = ContentLength::default();

@@ -1,6 +1,6 @@
-//! For tests: inputs damaged at random, with a budget that is the same each time. `ASIDE_FUZZ=100 cargo test --lib --
-//! fuzzed` takes a hundred times as many, others each time. What once broke something is kept as a sample or a row of its
-//! own test.
+//! Inputs damaged at random, with a budget that is the same each time. `ASIDE_FUZZ=100 cargo test -- fuzzed` takes a
+//! hundred times as many, others each time. An input that once broke something is kept as a sample or a row of its own
+//! test.
 
 use std::{
     fs,
@@ -9,11 +9,17 @@ use std::{
 
 use fastrand::Rng;
 
+/// The root of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 /// Bytes that mean something in what is read here.
 const TELLING: &[u8] = b"\r\n:{}[]\"\\0 -,.e9\x00\xff";
 
-/// So many inputs made of this one.
-pub(crate) fn damaged(bytes: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> + use<> {
+/// Makes `count` damaged inputs of this one, or a multiple of `count` where `ASIDE_FUZZ` says so.
+///
+/// # Panics
+/// If `ASIDE_FUZZ` is not a number.
+pub fn damaged(bytes: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> + use<> {
     let times: Option<usize> = std::env::var("ASIDE_FUZZ")
         .ok()
         .map(|times| times.parse().expect("a number"));
@@ -49,10 +55,14 @@ fn change(bytes: &mut Vec<u8>, random: &mut Rng) {
     }
 }
 
-/// The files below a folder of the repository whose names end so, in order: the corpus.
-pub(crate) fn corpus(folder: &str, ends: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
+/// The corpus: files below a folder of the repository whose names have one of these ends, in order.
+///
+/// # Panics
+/// If a file cannot be read, or no file has such a name.
+#[must_use]
+pub fn corpus(folder: &str, ends: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut folders = vec![Path::new(ROOT).join(folder)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the corpus") {
             let path = entry.expect("an entry").path();

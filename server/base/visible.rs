@@ -197,7 +197,7 @@ fn number(c: char) -> String {
 }
 
 /// Leaves out CSI sequences, strings of terminals (OSC and its kin) and other two-character escapes.
-pub(crate) fn without_escapes(text: &str) -> Cow<'_, str> {
+pub fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return Cow::Borrowed(text);
     }
