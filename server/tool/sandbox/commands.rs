@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    line::CommandLine,
-    started::{speaks_strictly_of, with_texts},
+    line::{CommandLine, SeenCommand},
+    started::{RuleMatch, Started},
 };
 
 /// The user's rules. Each is a program and its leading arguments, separated by blanks.
@@ -31,6 +31,8 @@ pub(in crate::tool) enum Verdict {
     Unsandboxed(String),
     /// Every command of the line is allowed inside the sandbox.
     Allow,
+    /// A rule that denies or asks may cover a part of the line that cannot be read.
+    Unread(String),
     /// No rule covers the whole line.
     Silent,
 }
@@ -43,53 +45,55 @@ impl CommandRules {
             return Verdict::Silent;
         }
         let line = CommandLine::read(command);
-        let all = with_texts(&line.commands);
-        let strictly = |rules: &[String]| {
-            let speaks = |rule: &&String| all.iter().any(|words| speaks_strictly_of(rule, words));
-            rules.iter().find(speaks).cloned()
+        let started = Started::by(&line);
+        let find = |rules: &[String], wanted: RuleMatch| {
+            let found = rules.iter().find(|rule| started.matches(rule) == wanted);
+            found.cloned()
         };
-        if let Some(rule) = strictly(&self.deny) {
+        if let Some(rule) = find(&self.deny, RuleMatch::Yes) {
             return Verdict::Deny(rule);
         }
-        if let Some(rule) = strictly(&self.ask) {
+        if let Some(rule) = find(&self.ask, RuleMatch::Yes) {
             return Verdict::Ask(rule);
         }
-        let names = |rules: &[String], words: &Vec<String>| {
+        let unread = find(&self.deny, RuleMatch::Perhaps);
+        if let Some(rule) = unread.or_else(|| find(&self.ask, RuleMatch::Perhaps)) {
+            return Verdict::Unread(rule);
+        }
+        let names = |rules: &[String], words: &[String]| {
             let found = rules.iter().find(|rule| speaks_of(rule, words));
             found.cloned()
         };
         let only = line.commands.first().filter(|_| line.is_simple);
-        if let Some(rule) = only.and_then(|words| names(&self.unsandboxed, words)) {
+        if let Some(rule) = only.and_then(|only| names(&self.unsandboxed, &only.words)) {
             return Verdict::Unsandboxed(rule);
         }
-        let is_allowed = |words: &Vec<String>| names(&self.allow, words).is_some();
+        let is_allowed = |command: &SeenCommand| names(&self.allow, &command.words).is_some();
         // An `allow` rule covers the program, not a file that the shell writes.
-        if line.is_read && !line.writes && line.commands.iter().all(is_allowed) {
+        if line.is_plain && !line.writes && line.commands.iter().all(is_allowed) {
             return Verdict::Allow;
         }
         Verdict::Silent
     }
 
     /// A sentence that suggests the rule by which this line would run without approval, inside the sandbox or `outside`
-    /// of it. `None` if no rule could cover it.
+    /// of it. `None` if no rule that is known to be safe covers it.
     pub(in crate::tool) fn sparing(&self, command: &str, outside: bool) -> Option<String> {
         let line = CommandLine::read(command);
-        let is_unnamed =
-            |words: &&Vec<String>| !self.allow.iter().any(|rule| speaks_of(rule, words));
         if outside {
-            let rule = rule_for(line.commands.first().filter(|_| line.is_simple)?)?;
+            let only = line.commands.first().filter(|_| line.is_simple)?;
+            let rule = rule_for(&only.words, SAFE_OUTSIDE)?;
             return Some(format!(
                 "The rule \"{rule}\" in commands.unsandboxed of your aside.toml would let it run unasked."
             ));
         }
-        if !line.is_read || line.writes {
+        if !line.is_plain || line.writes {
             return None;
         }
-        let rules = line
-            .commands
-            .iter()
-            .filter(is_unnamed)
-            .map(|words| rule_for(words));
+        let is_allowed = |words: &[String]| self.allow.iter().any(|rule| speaks_of(rule, words));
+        let commands = line.commands.iter().map(|it| &it.words[..]);
+        let rules = commands.filter(|it| !is_allowed(it));
+        let rules = rules.map(|it| rule_for(it, SAFE_INSIDE));
         let rules: BTreeSet<String> = rules.collect::<Option<_>>()?;
         let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
         let (noun, rules) = match &rules[..] {
@@ -103,43 +107,102 @@ impl CommandRules {
     }
 }
 
-/// Programs that run whatever their arguments say, so that a rule for the name alone would allow everything.
-const RUNNERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "fish", "ksh", "env", "xargs", "sudo", "doas", "exec", "eval",
-    "command", "nice", "nohup", "time", "timeout", "node", "deno", "bun", "python", "python3",
-    "ruby", "perl", "php", "lua", "awk",
+/// Programs for which a rule is suggested, with the subcommands that the rule may name; without any, the rule names the
+/// program alone. None of them runs whatever its arguments say.
+type SafePrograms = &'static [(&'static str, &'static [&'static str])];
+
+/// Programs that build and test, or only read. The sandbox confines what they run.
+const SAFE_INSIDE: SafePrograms = &[
+    (
+        "cargo",
+        &[
+            "bench", "build", "check", "clippy", "doc", "fmt", "metadata", "nextest", "test",
+            "tree",
+        ],
+    ),
+    ("cat", &[]),
+    ("cmake", &[]),
+    ("ctest", &[]),
+    ("cut", &[]),
+    ("diff", &[]),
+    ("dotnet", &["build", "format", "test"]),
+    ("du", &[]),
+    ("eslint", &[]),
+    ("file", &[]),
+    (
+        "git",
+        &[
+            "blame",
+            "describe",
+            "diff",
+            "grep",
+            "log",
+            "ls-files",
+            "rev-parse",
+            "show",
+            "status",
+        ],
+    ),
+    ("go", &["build", "fmt", "list", "test", "vet"]),
+    ("grep", &[]),
+    ("head", &[]),
+    ("jest", &[]),
+    ("ls", &[]),
+    ("make", &[]),
+    ("mypy", &[]),
+    ("ninja", &[]),
+    ("npm", &["run", "test"]),
+    ("pnpm", &["run", "test"]),
+    ("prettier", &[]),
+    ("pwd", &[]),
+    ("pyright", &[]),
+    ("pytest", &[]),
+    ("rg", &[]),
+    ("ruff", &["check", "format"]),
+    ("rustfmt", &[]),
+    ("stat", &[]),
+    ("tail", &[]),
+    ("tree", &[]),
+    ("tsc", &[]),
+    ("vitest", &[]),
+    ("wc", &[]),
+    ("yarn", &["run", "test"]),
 ];
 
-/// The rule for a command: its program and subcommand.
-fn rule_for(words: &[String]) -> Option<String> {
-    let is_plain = |word: &&String| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_-:@=+,.".contains(c))
-    };
-    let program = words
-        .first()
-        .filter(|it| !it.contains(char::is_whitespace) && !it.is_empty())?;
-    if RUNNERS.contains(&program.as_str()) {
-        let whole = words
-            .iter()
-            .skip(1)
-            .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
-        return (whole && words.len() > 1).then(|| words.join(" "));
+/// Programs that only ask a service and run nothing of the workspace.
+const SAFE_OUTSIDE: SafePrograms = &[(
+    "gh",
+    &[
+        "issue list",
+        "issue view",
+        "pr checks",
+        "pr list",
+        "pr status",
+        "pr view",
+        "run list",
+        "run view",
+    ],
+)];
+
+/// The rule for a command: its program and subcommand, and the script of a `run`.
+fn rule_for(words: &[String], safe: SafePrograms) -> Option<String> {
+    let (program, args) = words.split_first()?;
+    let (_, subcommands) = safe.iter().find(|(name, _)| name == program)?;
+    if subcommands.is_empty() {
+        return Some(program.clone());
     }
-    let does = words.get(1).filter(|it| is_plain(it) && !it.contains('.'));
-    let which = words
-        .get(2)
-        .filter(|it| is_plain(it) && does.is_some_and(|does| does == "run"));
-    let all = [Some(program), does, which];
-    Some(
-        all.into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
+    let is_next = |subcommand: &&&str| speaks_of(subcommand, args);
+    let subcommand = subcommands.iter().find(is_next)?;
+    let script = args.get(1).filter(|_| *subcommand == "run");
+    let is_name = |script: &&String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-:.".contains(c);
+        !script.starts_with('-') && !script.is_empty() && script.chars().all(is_plain)
+    };
+    match (*subcommand == "run", script.filter(is_name)) {
+        (true, None) => None,
+        (true, Some(script)) => Some(format!("{program} run {script}")),
+        (false, _) => Some(format!("{program} {subcommand}")),
+    }
 }
 
 /// Whether a command starts with the words of a rule.
@@ -175,6 +238,7 @@ mod tests {
         check("cargo tests", Verdict::Silent);
         check("./cargo test", Verdict::Silent);
         check("X=1 cargo test", Verdict::Silent);
+        check("git commit $(rm x)", Verdict::Silent);
         check("cargo test $(rm x)", Verdict::Silent);
         check("cargo test $(curl x)", deny("curl"));
         check("git status", Verdict::Allow);
@@ -215,26 +279,36 @@ mod tests {
             assert_eq!(quoted(rules.sparing(command, false)), inside, "{command}");
             assert_eq!(quoted(rules.sparing(command, true)), outside, "{command}");
         };
-        check("cargo test --all", &["cargo test"], &["cargo test"]);
-        check(
-            "npm run build:all -- -v",
-            &["npm run build:all"],
-            &["npm run build:all"],
-        );
-        check("rm -rf target", &["rm -rf"], &["rm -rf"]);
-        check("cat a.txt", &["cat"], &["cat"]);
-        check("make", &["make"], &["make"]);
+        check("cargo test --all", &["cargo test"], &[]);
+        check("npm run build:all -- -v", &["npm run build:all"], &[]);
+        check("cat a.txt", &["cat"], &[]);
+        check("make", &["make"], &[]);
         check("cd a && make && cargo fmt", &["cargo fmt", "make"], &[]);
-        check(
+        check("gh pr view 7", &[], &["gh pr view"]);
+        for line in [
+            "rm -rf target",
             "python3 tests/all.py -v",
-            &["python3 tests/all.py -v"],
-            &["python3 tests/all.py -v"],
-        );
+            "python3.12 -c x",
+            "/usr/bin/python3 x.py",
+            "perl5.36 -e x",
+            "git -c alias.x=y x",
+            "git push",
+            "tar -xf a.tar",
+            "find . -delete",
+            "docker run alpine",
+            "ssh host",
+            "npm run",
+            "npm run -s x",
+            "gh api x",
+            "sh deploy.sh",
+        ] {
+            check(line, &[], &[]);
+        }
         check("sh -c 'rm -rf x'", &[], &[]);
         check("bash", &[], &[]);
         check("cargo $X", &[], &[]);
         check("cargo test $(x)", &[], &[]);
-        check("cd a", &[], &["cd a"]);
+        check("cd a", &[], &[]);
         check("cargo test >log", &[], &[]);
     }
 }

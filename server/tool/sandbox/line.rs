@@ -1,87 +1,130 @@
-//! Splits a command line into its simple commands.
+//! Finds the commands of a command line.
 //!
-//! Only certain knowledge counts: anything in the syntax tree beyond plain commands, plain words and their sequence
-//! makes the line unread. The shell that runs the line may differ from the parser's, so syntax that shells read
-//! differently makes it unread too.
+//! A plain line is read exactly, see [`super::plain`]. In any other line a parser for bash finds the commands, as far as
+//! they can be found. That serves rules which deny or ask; a rule that allows believes plain lines alone.
 
 use tree_sitter::{Node, Parser};
+
+use super::plain;
 
 /// Maximum length in bytes of a line that is parsed.
 const MOST: usize = 64 << 10;
 /// Maximum depth of a syntax tree.
 const DEEP: usize = 200;
 
-/// A parsed command line.
+/// The commands of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
-    /// The leading literal words of each simple command of the line.
-    pub(super) commands: Vec<Vec<String>>,
-    /// Whether all of the line was understood.
-    pub(super) is_read: bool,
-    /// Whether the line is a single command with literal words only.
+    /// The simple commands, wherever they are in the line.
+    pub(super) commands: Vec<SeenCommand>,
+    /// Whether every shell starts exactly these commands.
+    pub(super) is_plain: bool,
+    /// Whether the line is a single plain command without redirections.
     pub(super) is_simple: bool,
-    /// Whether a redirection writes to a file.
+    /// Whether a redirection of a plain line writes to a file.
     pub(super) writes: bool,
+    /// Whether no command can be missing, as far as the parser of bash can tell.
+    pub(super) is_complete: bool,
+}
+
+/// A simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SeenCommand {
+    /// The leading literal words, the program first.
+    pub(super) words: Vec<String>,
+    /// Whether these are all of its words.
+    pub(super) is_whole: bool,
 }
 
 impl CommandLine {
-    /// Parses a command line.
+    /// Reads a command line.
     pub(super) fn read(text: &str) -> Self {
+        match (text.len() <= MOST)
+            .then(|| plain::commands(text))
+            .flatten()
+        {
+            Some(commands) => Self::plain(commands),
+            None => Self::parse(text),
+        }
+    }
+
+    fn plain(commands: Vec<plain::PlainCommand>) -> Self {
+        Self {
+            is_plain: true,
+            is_complete: true,
+            is_simple: commands.len() == 1 && !commands[0].redirects,
+            writes: commands.iter().any(|it| it.writes),
+            commands: commands
+                .into_iter()
+                .map(|it| SeenCommand {
+                    words: it.words,
+                    is_whole: true,
+                })
+                .collect(),
+        }
+    }
+
+    /// Parses a line that is not plain.
+    fn parse(text: &str) -> Self {
+        let mut all = Walk::of(text);
+        // A shell joins the lines around an escaped newline, even within a word; the parser does not.
+        if text.contains("\\\n") {
+            let joined = text.replace("\\\n", "");
+            let joined = Walk::of(&joined);
+            all.is_complete &= joined.is_complete;
+            all.commands.extend(joined.commands);
+        }
+        Self {
+            commands: all.commands,
+            is_complete: all.is_complete,
+            ..Self::default()
+        }
+    }
+}
+
+/// Whether shells and the parser may split a text at different places.
+fn is_ambiguous(text: &str) -> bool {
+    let is_odd =
+        |c: char| c != '\n' && c != '\t' && c != ' ' && (c.is_control() || c.is_whitespace());
+    let escapes_blank = |pair: &[u8]| pair[0] == b'\\' && [b' ', b'\t'].contains(&pair[1]);
+    text.contains(is_odd) || text.as_bytes().windows(2).any(escapes_blank)
+}
+
+/// A walk through a syntax tree.
+#[derive(Default)]
+struct Walk<'a> {
+    text: &'a str,
+    commands: Vec<SeenCommand>,
+    is_complete: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Collects the commands of a text.
+    fn of(text: &'a str) -> Self {
+        let mut walk = Self {
+            text,
+            ..Self::default()
+        };
         let mut parser = Parser::new();
         let language = parser.set_language(&tree_sitter_bash::LANGUAGE.into());
         let tree = match language {
             Ok(()) if text.len() <= MOST => parser.parse(text, None),
             _ => None,
         };
-        let Some(tree) = tree else {
-            return Self::default();
-        };
-        let mut walk = Walk {
-            text,
-            commands: Vec::new(),
-            is_read: !tree.root_node().has_error() && !text.contains('\0'),
-            is_simple: true,
-            writes: false,
-        };
-        walk.node(tree.root_node(), 0);
-        Self {
-            is_simple: walk.is_read && walk.is_simple && walk.commands.len() == 1,
-            is_read: walk.is_read && !walk.commands.is_empty(),
-            writes: walk.writes,
-            commands: walk.commands,
+        if let Some(tree) = tree {
+            walk.is_complete = !tree.root_node().has_error() && !is_ambiguous(text);
+            walk.node(tree.root_node(), 0);
         }
+        walk
     }
-}
 
-struct Walk<'a> {
-    text: &'a str,
-    commands: Vec<Vec<String>>,
-    is_read: bool,
-    is_simple: bool,
-    writes: bool,
-}
-
-impl Walk<'_> {
     fn node(&mut self, node: Node<'_>, depth: usize) {
         if depth > DEEP {
-            self.is_read = false;
+            self.is_complete = false;
             return;
         }
-        match node.kind() {
-            "program" | "comment" => {}
-            "command" => self.command(node),
-            "list" | "pipeline" | "&&" | "||" | "|" | ";" | "\n" | "redirected_statement" => {
-                self.is_simple = false;
-            }
-            "file_redirect" => {
-                self.is_simple = false;
-                self.redirect(node);
-            }
-            "command_name" | "word" | "number" | "string" | "string_content" | "raw_string"
-            | "concatenation" | "\"" => {}
-            // The redirection as a whole is checked, not its operators.
-            ">" | ">>" | "<" | ">&" | "file_descriptor" => {}
-            _ => self.is_read = false,
+        if node.kind() == "command" {
+            self.command(node);
         }
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -90,50 +133,49 @@ impl Walk<'_> {
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let mut words = Vec::new();
+        let mut command = SeenCommand {
+            words: Vec::new(),
+            is_whole: true,
+        };
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            // Assignments and redirections may stand before or between the words; each is checked on its own.
-            if ["variable_assignment", "file_redirect"].contains(&child.kind()) {
-                continue;
-            }
-            match self.word(child) {
-                Some(word) => words.push(word),
-                None => {
-                    // The shell may expand this in an unknown way.
-                    self.is_read = false;
-                    break;
-                }
+            // Assignments and redirections may stand before or between the words.
+            if !["variable_assignment", "file_redirect"].contains(&child.kind()) {
+                self.add(&mut command, child);
             }
         }
-        self.commands.push(words);
-    }
-
-    /// Checks a redirection to a file or a descriptor that every shell reads in the same way.
-    fn redirect(&mut self, node: Node<'_>) {
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                ">" | ">>" => self.writes |= !self.is_harmless(node),
-                ">&" => self.writes |= !self.is_descriptor(node),
-                "<" | "file_descriptor" => {}
-                _ => self.is_read &= self.word(child).is_some(),
-            }
+        for word in self.words_behind_redirections(node) {
+            self.add(&mut command, word);
         }
+        self.commands.push(command);
     }
 
-    /// Whether a redirection cannot write to a file.
-    fn is_harmless(&self, redirect: Node<'_>) -> bool {
-        self.target(redirect).as_deref() == Some("/dev/null")
+    /// The words of a command that the parser takes for further targets of its redirections.
+    fn words_behind_redirections<'t>(&self, command: Node<'t>) -> Vec<Node<'t>> {
+        let parent = command.parent();
+        let negated = parent.filter(|it| it.kind() == "negated_command");
+        let outer = negated.map_or(parent, |it| it.parent());
+        let statement = outer.filter(|it| it.kind() == "redirected_statement");
+        let Some(statement) = statement else {
+            return Vec::new();
+        };
+        let mut cursor = statement.walk();
+        let redirections = statement.children(&mut cursor);
+        let words = redirections
+            .filter(|it| it.kind() == "file_redirect")
+            .flat_map(|it| {
+                let mut cursor = it.walk();
+                let targets = it.children_by_field_name("destination", &mut cursor);
+                targets.skip(1).collect::<Vec<_>>()
+            });
+        words.collect()
     }
 
-    fn is_descriptor(&self, redirect: Node<'_>) -> bool {
-        let target = self.target(redirect).unwrap_or_default();
-        !target.is_empty() && target.chars().all(|c| c.is_ascii_digit() || c == '-')
-    }
-
-    fn target(&self, redirect: Node<'_>) -> Option<String> {
-        self.word(redirect.child_by_field_name("destination")?)
+    /// Adds a word to a command whose words so far are literal.
+    fn add(&self, command: &mut SeenCommand, word: Node<'_>) {
+        let literal = self.word(word).filter(|_| command.is_whole);
+        command.is_whole = literal.is_some();
+        command.words.extend(literal);
     }
 
     /// The text of a word that no shell expands.
@@ -188,115 +230,36 @@ fn unescaped(word: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn simple_commands_are_read_one_by_one() {
-        let check = |text: &str, commands: &[&[&str]]| {
-            let line = CommandLine::read(text);
-            assert!(line.is_read, "{text}");
-            assert_eq!(line.commands, commands, "{text}");
-            assert_eq!(
-                line.is_simple,
-                commands.len() == 1 && !text.contains(['>', '<', ';']),
-                "{text}"
-            );
-        };
-        check("cargo test", &[&["cargo", "test"]]);
-        check("  cargo   test --all # yes", &[&["cargo", "test", "--all"]]);
-        check("'cargo' \"test\" a\"b\"'c'", &[&["cargo", "test", "abc"]]);
-        check(
-            "cargo test --color=never",
-            &[&["cargo", "test", "--color=never"]],
-        );
-        check(
-            "cargo test && cargo fmt || echo no",
-            &[&["cargo", "test"], &["cargo", "fmt"], &["echo", "no"]],
-        );
-        check("a | b; c\nd", &[&["a"], &["b"], &["c"], &["d"]]);
-        check("cargo test 2>&1 >log <in", &[&["cargo", "test"]]);
+    fn words(text: &str) -> Vec<Vec<String>> {
+        let commands = CommandLine::read(text).commands;
+        commands.into_iter().map(|it| it.words).collect()
     }
 
     #[test]
-    fn what_is_not_certain_is_not_read() {
-        for text in [
-            "",
-            "# nothing",
-            "cargo test $(rm -rf /)",
-            "cargo `x`",
-            "cargo $X",
-            "cargo ${X}",
-            "X=1 cargo test",
-            "PATH=. cargo test",
-            "(cargo test)",
-            "{ cargo test; }",
-            "if true; then cargo test; fi",
-            "for x in a; do cargo test; done",
-            "while true; do cargo test; done",
-            "case x in x) cargo test;; esac",
-            "cargo() { rm x; }; cargo test",
-            "[[ a && b ]]",
-            "cargo <(x)",
-            "cargo <<E\n$(x)\nE",
-            "cargo <<<x",
-            "cargo test &> log",
-            "cargo test >$X",
-            "cargo test & x",
-            "! cargo test",
-            "rm *",
-            "ls ~",
-            "ls ~/x",
-            "echo {a,b}",
-            "echo [a]",
-            "cargo 'test",
-            "cargo test &&",
-            "$'cargo' test",
-            "cargo $((1))",
-            "export X=1; cargo test",
-            "\0cargo test",
-        ] {
+    fn only_a_plain_line_is_believed() {
+        let check = |text: &str, plain: bool, simple: bool, writes: bool| {
             let line = CommandLine::read(text);
-            assert!(!line.is_read && !line.is_simple, "{text:?}: {line:?}");
-        }
+            let read = (line.is_plain, line.is_simple, line.writes);
+            assert_eq!(read, (plain, simple, writes), "{text:?}: {line:?}");
+        };
+        check("cargo test", true, true, false);
+        check("cargo test && cargo fmt", true, false, false);
+        check("cargo test 2>&1", true, false, false);
+        check("cargo test >log", true, false, true);
+        check("cargo test $X", false, false, false);
+        check("cargo test >$X", false, false, false);
+        check("for x in a; do cargo test; done", false, false, false);
         let long = format!("cargo test {}", "x ".repeat(MOST));
-        assert!(!CommandLine::read(&long).is_read);
-        let deep = "$(".repeat(5000);
-        assert!(!CommandLine::read(&deep).is_read);
-    }
-
-    #[test]
-    fn words_count_as_far_as_they_are_plain() {
-        let check = |text: &str, words: &[&str]| {
-            assert_eq!(CommandLine::read(text).commands[0], words, "{text}");
-        };
-        check("git push $X --force", &["git", "push"]);
-        check("rm *.txt -f", &["rm"]);
-        check("c\\argo \\-\\-all", &["cargo", "--all"]);
-        check("c\\$argo test", &[]);
-        check("~/bin/x y", &[]);
-        check("echo {a,b}", &["echo"]);
-    }
-
-    #[test]
-    fn what_a_redirection_writes_is_seen() {
-        for (text, writes) in [
-            ("cargo test 2>&1", false),
-            ("cargo test >/dev/null 2>&1 <in", false),
-            ("cargo test >log", true),
-            ("cargo test 2>>'log'", true),
-            ("cargo test >&log", true),
-            ("cargo test && (make > log)", true),
-            ("cargo test >$X", true),
-        ] {
-            assert_eq!(CommandLine::read(text).writes, writes, "{text}");
-        }
+        check(&long, false, false, false);
     }
 
     #[test]
     fn commands_are_found_wherever_they_are() {
         let names = |text: &str| -> Vec<String> {
-            let commands = CommandLine::read(text).commands;
-            commands
+            let found = words(text);
+            found
                 .into_iter()
-                .filter_map(|words| words.into_iter().next())
+                .filter_map(|it| it.into_iter().next())
                 .collect()
         };
         assert_eq!(
@@ -305,5 +268,65 @@ mod tests {
         );
         assert_eq!(names("if a; then b; else c; fi"), ["a", "b", "c"]);
         assert_eq!(names("X=$(a) b"), ["b", "a"]);
+    }
+
+    #[test]
+    fn words_count_as_far_as_they_are_literal() {
+        let check = |text: &str, words: &[&str], is_whole: bool| {
+            let command = &CommandLine::read(text).commands[0];
+            assert_eq!(command.words, words, "{text}");
+            assert_eq!(command.is_whole, is_whole, "{text}");
+        };
+        check("git push $X --force", &["git", "push"], false);
+        check("rm *.txt -f", &["rm"], false);
+        check("c\\argo \\-\\-all", &["cargo", "--all"], true);
+        check("c\\$argo test", &[], false);
+        check("~/bin/x y", &[], false);
+        check("echo {a,b}", &["echo"], false);
+        check("$(git >/dev/null push)", &[], false);
+    }
+
+    #[test]
+    fn words_behind_a_redirection_belong_to_the_command() {
+        for text in [
+            "git >/dev/null push",
+            "git 2>&1 push",
+            "(git >a push)",
+            "X=1 >a git push",
+            "! git <a 2>b push",
+        ] {
+            assert_eq!(words(text).concat(), ["git", "push"], "{text}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_newline_joins_words() {
+        let found = words("(git p\\\nush)");
+        assert!(
+            found.contains(&vec!["git".into(), "push".into()]),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_line_that_may_hold_further_commands_is_incomplete() {
+        for text in [
+            "echo \\ # ; curl",
+            "echo \r# ; curl",
+            "echo \u{a0}# ; curl",
+            "cargo 'test",
+            "\0cargo test",
+        ] {
+            assert!(!CommandLine::read(text).is_complete, "{text:?}");
+        }
+        assert!(!CommandLine::read(&"$(".repeat(5000)).is_complete);
+        assert!(!CommandLine::read(&format!("{}curl", " ".repeat(MOST))).is_complete);
+        for text in [
+            "cargo test",
+            "for x in *; do curl $x; done # all",
+            "X=1 make \\\n all",
+        ] {
+            assert!(CommandLine::read(text).is_complete, "{text:?}");
+        }
     }
 }

@@ -13,7 +13,8 @@
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means`, `program` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
-//! | `commands`, `line`, `started` | the user's rules for commands, the parser of command lines, and programs that start others |
+//! | `commands` | the user's rules for commands |
+//! | `plain`, `line`, `started` | the commands of a line: exactly, as far as a parser finds them, and those in arguments |
 
 use std::{
     collections::BTreeSet,
@@ -42,6 +43,7 @@ pub(super) mod layout;
 mod line;
 mod means;
 pub(super) mod places;
+mod plain;
 pub(super) mod program;
 mod started;
 
@@ -129,11 +131,14 @@ impl CommandDecision {
             Verdict::Unsandboxed(_) => true,
             // An `allow` rule applies inside the sandbox only.
             Verdict::Allow => !matches!(held, Confinement::Outside(_)),
-            Verdict::Ask(_) | Verdict::Silent => false,
+            Verdict::Ask(_) | Verdict::Unread(_) | Verdict::Silent => false,
         };
         let must_ask = match (&held, verdict) {
             (Confinement::Outside(why), _) => Some(why.clone()),
             (_, Verdict::Ask(rule)) => Some(format!("your rule `{rule}` asks")),
+            (_, Verdict::Unread(rule)) => Some(format!(
+                "your rule `{rule}` may apply to a part of the command that Aside cannot read"
+            )),
             _ => None,
         };
         Some(Self {

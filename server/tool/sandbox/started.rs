@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::line::CommandLine;
+use super::line::{CommandLine, SeenCommand};
 
 /// Programs that start the program in their arguments.
 const STARTERS: &[&str] = &[
@@ -14,36 +14,88 @@ const STARTERS: &[&str] = &[
     "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout",
     "unshare", "watch", "xargs",
 ];
-/// Shells that take a command line after `-c`.
-const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
-/// Maximum nesting of shell texts.
+/// Programs that take a command line after `-c`.
+const SHELLS: &[&str] = &[
+    "ash", "bash", "dash", "fish", "flock", "ksh", "runuser", "script", "sh", "su", "zsh",
+];
+/// Programs whose arguments, joined by blanks, are a command line.
+const JOINERS: &[&str] = &["eval", "watch", "parallel"];
+/// Maximum nesting of command lines in arguments.
 const DEEP: usize = 4;
 
-/// The commands of a line, including those in texts for shells.
-pub(super) fn with_texts(commands: &[Vec<String>]) -> Vec<Vec<String>> {
-    let mut all = commands.to_vec();
-    let mut from = 0;
-    for _ in 0..DEEP {
-        let texts: Vec<String> = all[from..].iter().filter_map(|it| text_of(it)).collect();
-        from = all.len();
-        all.extend(texts.iter().flat_map(|it| CommandLine::read(it).commands));
-    }
-    all
+/// The programs that a command line may start.
+pub(super) struct Started {
+    commands: Vec<SeenCommand>,
+    is_complete: bool,
 }
 
-/// Whether a rule matches a command or a program that the command starts.
-pub(super) fn speaks_strictly_of(rule: &str, words: &[String]) -> bool {
-    let rule: Vec<&str> = rule.split_whitespace().collect();
-    let Some((program, does)) = rule.split_first() else {
-        return false;
-    };
+/// Match of a rule with the programs of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RuleMatch {
+    /// The rule covers none of them.
+    No,
+    /// The rule may cover one that could not be read.
+    Perhaps,
+    /// The rule covers one of them.
+    Yes,
+}
+
+impl Started {
+    /// The programs of a line, including those of command lines in arguments.
+    pub(super) fn by(line: &CommandLine) -> Self {
+        let mut all = Self {
+            commands: line.commands.clone(),
+            is_complete: line.is_complete,
+        };
+        let mut from = 0;
+        for depth in 0..=DEEP {
+            let texts: Vec<_> = all.commands[from..].iter().filter_map(text_of).collect();
+            from = all.commands.len();
+            for text in texts {
+                let line = text
+                    .filter(|_| depth < DEEP)
+                    .map(|text| CommandLine::read(&text));
+                let line = line.unwrap_or_default();
+                all.is_complete &= line.is_complete;
+                all.commands.extend(line.commands);
+            }
+        }
+        all
+    }
+
+    /// Matches a rule that denies or asks.
+    pub(super) fn matches(&self, rule: &str) -> RuleMatch {
+        let rule: Vec<&str> = rule.split_whitespace().collect();
+        let Some((program, does)) = rule.split_first() else {
+            return RuleMatch::No;
+        };
+        let matches = self.commands.iter().map(|it| matches(program, does, it));
+        let unread = [RuleMatch::No, RuleMatch::Perhaps][usize::from(!self.is_complete)];
+        matches.max().unwrap_or(RuleMatch::No).max(unread)
+    }
+}
+
+/// Matches a rule with a command and the programs that the command starts.
+fn matches(program: &str, does: &[&str], command: &SeenCommand) -> RuleMatch {
+    let words = &command.words;
     let (options, names): (Vec<&str>, Vec<&str>) = does.iter().partition(|it| it.starts_with('-'));
-    starts(words).into_iter().any(|at| {
+    let starts = starts(words);
+    let is_named = |at: &&usize| words[**at] == program || name(&words[**at]) == program;
+    let covers = |at: &usize| {
         let args = &words[at + 1..];
-        (words[at] == *program || name(&words[at]) == *program)
-            && follow(&names, args)
-            && options.iter().all(|it| args.iter().any(|arg| arg == it))
-    })
+        follow(&names, args) && options.iter().all(|it| args.iter().any(|arg| arg == it))
+    };
+    if starts.iter().filter(is_named).any(covers) {
+        return RuleMatch::Yes;
+    }
+    // The next word, which could not be read, may be the program or belong to it.
+    let is_open = |at: &usize| at + 1 == words.len() && STARTERS.contains(&name(&words[*at]));
+    let may_cover = |at: &usize| is_named(&at) && may_follow(&names, &words[at + 1..]);
+    let may_cover = words.is_empty() || starts.iter().any(|at| is_open(at) || may_cover(at));
+    match !command.is_whole && may_cover {
+        true => RuleMatch::Perhaps,
+        false => RuleMatch::No,
+    }
 }
 
 /// Places of a command where the name of a program may be: at the start, and after each starter.
@@ -70,6 +122,15 @@ fn follow(names: &[&str], args: &[String]) -> bool {
     (0..reach).any(|at| args[at] == *first && follow(rest, &args[at + 1..]))
 }
 
+/// Whether these names may follow in this order, if further words follow that are not known.
+fn may_follow(names: &[&str], args: &[String]) -> bool {
+    let Some((first, rest)) = names.split_first() else {
+        return true;
+    };
+    let reach = skippable(args);
+    reach == args.len() || (0..=reach).any(|at| args[at] == *first && may_follow(rest, &args[at + 1..]))
+}
+
 /// Number of leading words that may be options, their values, variables or numbers.
 fn skippable(words: &[String]) -> usize {
     let mut after_option = false;
@@ -83,23 +144,53 @@ fn skippable(words: &[String]) -> usize {
     words.iter().take_while(is_skipped).count()
 }
 
-/// The text that a command passes to a shell.
-fn text_of(words: &[String]) -> Option<String> {
-    let shell = starts(words).into_iter().rev().find(|at| {
+/// The command line in a command's arguments: `None` if it has none, `Some(None)` if it cannot be read.
+fn text_of(command: &SeenCommand) -> Option<Option<String>> {
+    let words = &command.words;
+    let starts = starts(words);
+    let splits =
+        |at: &usize| name(&words[*at]) == "env" && words[at + 1..].iter().any(|it| is_split(it));
+    if let Some(at) = starts.iter().find(|at| splits(at)) {
+        return Some(split_text(&words[at + 1..]).filter(|_| command.is_whole));
+    }
+    let shell = starts.into_iter().rev().find(|at| {
         let name = name(&words[*at]);
-        SHELLS.contains(&name) || name == "eval"
+        SHELLS.contains(&name) || JOINERS.contains(&name)
     })?;
     let args = &words[shell + 1..];
-    if name(&words[shell]) == "eval" {
-        return Some(args.join(" "));
+    if JOINERS.contains(&name(&words[shell])) {
+        return Some(command.is_whole.then(|| args.join(" ")));
     }
     let is_text =
         |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-    let option = args.iter().position(is_text)?;
-    args[option + 1..]
-        .iter()
-        .find(|it| !it.starts_with('-'))
-        .cloned()
+    match args.iter().position(is_text) {
+        Some(option) => Some(
+            args[option + 1..]
+                .iter()
+                .find(|it| !it.starts_with('-'))
+                .cloned(),
+        ),
+        None => (!command.is_whole).then_some(None),
+    }
+}
+
+/// Whether an argument is `env -S`, in any spelling.
+fn is_split(word: &str) -> bool {
+    let is_short = word.starts_with('-') && !word.starts_with("--") && word.contains('S');
+    is_short || word.starts_with("--s")
+}
+
+/// The command line that `env -S` splits: the text and the words after it.
+fn split_text(args: &[String]) -> Option<String> {
+    let at = args.iter().position(|it| is_split(it))?;
+    let option = &args[at];
+    let own = match option.starts_with("--") {
+        true => option.split_once('=').map(|(_, text)| text),
+        false => option.split_once('S').map(|(_, text)| text),
+    };
+    let own = own.filter(|text| !text.is_empty()).map(ToOwned::to_owned);
+    let rest = args[at + 1..].iter().cloned();
+    Some(own.into_iter().chain(rest).collect::<Vec<_>>().join(" "))
 }
 
 /// The name of a program without its folder.
@@ -112,15 +203,14 @@ fn name(program: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn commands(line: &str) -> Vec<Vec<String>> {
-        with_texts(&CommandLine::read(line).commands)
+    fn matched(rule: &str, line: &str) -> RuleMatch {
+        Started::by(&CommandLine::read(line)).matches(rule)
     }
 
     #[test]
-    fn a_rule_speaks_of_what_is_written_in_another_way() {
-        let check = |rule: &str, line: &str, expected: bool| {
-            let found = commands(line).iter().any(|it| speaks_strictly_of(rule, it));
-            assert_eq!(found, expected, "{rule}: {line}");
+    fn a_rule_covers_other_spellings() {
+        let check = |rule: &str, line: &str, expected: RuleMatch| {
+            assert_eq!(matched(rule, line), expected, "{rule}: {line}");
         };
         for line in [
             "curl x",
@@ -131,17 +221,29 @@ mod tests {
             "env curl x",
             "env A=b curl x",
             "env -u A curl x",
+            "env -S 'curl x'",
+            "env -iS'curl -V'",
+            "env --split-string='curl x'",
+            "env --s 'curl x'",
             "timeout -s KILL 5 curl x",
             "nice -n 5 nohup curl x",
             "sudo env -i /usr/bin/curl x",
             "sh -c 'curl x'",
+            "sh -c \"curl -V $HOME\"",
+            "su -c 'curl x' ada",
+            "flock f -c 'curl x'",
+            "watch -n 1 curl x",
             "bash -lc 'cd a && exec curl x'",
             "timeout 5 sh -c \"sh -c 'curl x'\"",
             "eval 'curl x'",
             "echo $(command curl x)",
             "cat list | xargs -n 1 curl",
         ] {
-            check("curl", line, true);
+            let expected = match line.contains("$HOME") {
+                true => RuleMatch::Perhaps,
+                false => RuleMatch::Yes,
+            };
+            check("curl", line, expected);
         }
         for line in [
             "echo curl",
@@ -150,8 +252,11 @@ mod tests {
             "./x curl",
             "git log curl",
             "sh curl",
+            "rm *.txt",
+            "for x in a b; do echo $x; done",
+            "make -j $(nproc)",
         ] {
-            check("curl", line, false);
+            check("curl", line, RuleMatch::No);
         }
         for line in [
             "git -C . push",
@@ -159,14 +264,40 @@ mod tests {
             "git -c a=b push",
             "nohup git push origin",
             "/usr/bin/git push",
+            "git >/dev/null push",
+            "git 2>&1 push",
+            "git p\\\nush",
         ] {
-            check("git push", line, true);
+            check("git push", line, RuleMatch::Yes);
         }
-        check("git push", "git commit -m push", false);
-        check("git push", "git log push", false);
-        check("git push --force", "git push origin --force", true);
-        check("git push --force", "git push origin", false);
-        check("/opt/curl", "curl", false);
-        check("", "curl", false);
+        check("git push", "git commit -m push", RuleMatch::No);
+        check("git push", "git log push", RuleMatch::No);
+        check(
+            "git push --force",
+            "git push origin --force",
+            RuleMatch::Yes,
+        );
+        check("git push --force", "git push origin", RuleMatch::No);
+        check("/opt/curl", "curl", RuleMatch::No);
+        check("", "curl", RuleMatch::No);
+    }
+
+    #[test]
+    fn a_rule_may_cover_what_cannot_be_read() {
+        for line in [
+            "git $X",
+            "$GIT push",
+            "env $X",
+            "sh -c \"$X\"",
+            "eval $X",
+            "g* push",
+            "git 'push",
+            "echo \\ # ; git push",
+            "sh -c 'sh -c \"sh -c \\\"sh -c \\\\\\\"sh -c x\\\\\\\"\\\"\"'",
+        ] {
+            assert_eq!(matched("git push", line), RuleMatch::Perhaps, "{line}");
+        }
+        let long = format!("{}git push", " ".repeat(66_000));
+        assert_eq!(matched("git push", &long), RuleMatch::Perhaps);
     }
 }
