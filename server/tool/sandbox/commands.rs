@@ -254,7 +254,7 @@ mod tests {
         check("docker run $X", Verdict::Silent);
         check("docker run x; docker run y", Verdict::Silent);
         check("git commit && git status", Verdict::Allow);
-        check("echo 'unclosed", Verdict::Silent);
+        check("echo 'unclosed", Verdict::Unread("curl".into()));
         assert_eq!(
             CommandRules::default().verdict("cargo test"),
             Verdict::Silent

@@ -128,7 +128,8 @@ fn may_follow(names: &[&str], args: &[String]) -> bool {
         return true;
     };
     let reach = skippable(args);
-    reach == args.len() || (0..=reach).any(|at| args[at] == *first && may_follow(rest, &args[at + 1..]))
+    reach == args.len()
+        || (0..=reach).any(|at| args[at] == *first && may_follow(rest, &args[at + 1..]))
 }
 
 /// Number of leading words that may be options, their values, variables or numbers.
