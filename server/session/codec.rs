@@ -3,24 +3,21 @@
 use std::time::Duration;
 
 use aside_turn::record::FaultKind;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{
-    disk::Disk,
-    record::{Entry, Record, VERSION, time_of, time_text},
-};
+use super::record::{Entry, Record, VERSION, time_of, time_text};
 
 /// What stands before the fields of an entry.
 #[derive(Serialize)]
-struct Line<'a, Body> {
+struct Line<'a> {
     v: u64,
     seq: u64,
     time: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<&'a str>,
     #[serde(flatten)]
-    body: Body,
+    entry: &'a Entry,
 }
 
 /// What is wrong with a line.
@@ -52,26 +49,13 @@ pub fn encode(
     turn: Option<&str>,
     entry: &Entry,
 ) -> serde_json::Result<Vec<u8>> {
-    let (v, time) = (entry.version(), time_text(time));
-    let mut line = match entry {
-        Entry::Unknown { body, .. } => serde_json::to_vec(&Line {
-            v,
-            seq,
-            time,
-            turn,
-            body,
-        })?,
-        known => {
-            let body = Disk::from(known);
-            serde_json::to_vec(&Line {
-                v,
-                seq,
-                time,
-                turn,
-                body,
-            })?
-        }
-    };
+    let mut line = serde_json::to_vec(&Line {
+        v: entry.version(),
+        seq,
+        time: time_text(time),
+        turn,
+        entry,
+    })?;
     line.pop(); // the closing brace
     let checksum = crc32fast::hash(&line);
     line.extend_from_slice(format!(",\"crc\":\"{checksum:08x}\"}}\n").as_bytes());
@@ -108,13 +92,13 @@ pub fn decode(line: &[u8]) -> Result<Record, LineError> {
     };
     take("crc");
     let body = Value::Object(fields);
-    let entry = match Disk::deserialize(&body) {
-        Ok(Disk::Unknown) => Entry::Unknown { version, body },
-        Ok(disk) => disk.entry().map_err(unreadable)?,
+    let entry = match Entry::read(&body) {
+        Ok(Some(entry)) => entry,
+        Ok(None) => Entry::Unknown { version, body },
         Err(_) if version > VERSION => Entry::Unknown { version, body },
         Err(error) => {
             let what = format!("is not an event that this version reads: {error}");
-            return Err(unreadable(what));
+            return Err(LineError::new(FaultKind::Unreadable, what));
         }
     };
     Ok(Record {
@@ -127,10 +111,6 @@ pub fn decode(line: &[u8]) -> Result<Record, LineError> {
 
 fn incomplete(what: &str) -> LineError {
     LineError::new(FaultKind::Incomplete, what)
-}
-
-fn unreadable(what: String) -> LineError {
-    LineError::new(FaultKind::Unreadable, what)
 }
 
 /// Whether a line, without its newline, is as it was written.

@@ -206,7 +206,7 @@ impl Conversation {
             let Ok(record) = codec::decode(&lines[start..lines.len() - 1]) else {
                 continue;
             };
-            if matches!(record.entry, Entry::TurnStart(_)) {
+            if matches!(record.entry, Entry::TurnStart { .. }) {
                 if found {
                     lines.truncate(start);
                     break;

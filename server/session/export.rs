@@ -11,9 +11,7 @@ use aside_turn::{
     attachment::Attachment,
     history::TurnHistory,
     question::{AnswerType, Question, Source},
-    record::{
-        By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, Status, Vocabulary,
-    },
+    record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, Status},
     response::Usage,
 };
 pub use text::fenced;
@@ -417,18 +415,11 @@ fn settled(closed: &Closed) -> String {
             } else {
                 ""
             };
-            let answer = permission.word();
+            let answer = phrase(permission.as_str());
             quoted(&format!("**The user answered:** {answer}{changed}"))
         }
         Closed::Delivered { deliver, .. } => {
             let answer = if *deliver { "yes" } else { "no" };
-            quoted(&format!("**The user answered:** {answer}"))
-        }
-        Closed::Unknown { answer } => {
-            let answer = match answer {
-                serde_json::Value::String(word) => phrase(word),
-                other => phrase(&other.to_string()),
-            };
             quoted(&format!("**The user answered:** {answer}"))
         }
         Closed::Declined {

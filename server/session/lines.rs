@@ -123,7 +123,7 @@ pub fn read_last_turn(folder: &Path) -> io::Result<LogLines> {
     while let Some(line) = backwards.next_line()? {
         match codec::decode(&line) {
             Ok(record) => {
-                let starts = matches!(record.entry, Entry::TurnStart(_));
+                let starts = matches!(record.entry, Entry::TurnStart { .. });
                 lines.records.push(record);
                 if starts {
                     break;

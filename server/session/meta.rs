@@ -145,7 +145,7 @@ impl Meta {
         self.updated = self.updated.max(record.time);
         if let (Some(turn), false) = (&record.turn, self.turn == record.turn) {
             // A late event of an earlier turn starts nothing.
-            if matches!(record.entry, Entry::TurnStart(_)) || self.turn.is_none() {
+            if matches!(record.entry, Entry::TurnStart { .. }) || self.turn.is_none() {
                 self.turns += 1;
                 self.turn = Some(turn.clone());
                 self.standing = Standing::default();

@@ -19,7 +19,7 @@
 //! | [`conversation`] | one of them: its log, blobs and status |
 //! | [`log`], `lock` | one conversation, open for writing: lock, repair, append |
 //! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
-//! | [`record`], [`codec`], `disk`, `convert` | one line: what it says, its frame and checksum, its types, and these to and from the turn's |
+//! | [`record`], [`codec`] | one line: what it says, its frame and checksum |
 //! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
 //! | [`meta`], `index` | records → what the list shows, of one conversation and of all |
 //! | [`undo`] | records → which files a turn changed, and back |
@@ -35,8 +35,6 @@ pub mod attach;
 pub mod blobs;
 pub mod codec;
 pub mod conversation;
-mod convert;
-mod disk;
 pub mod export;
 mod index;
 pub mod lines;

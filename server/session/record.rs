@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use aside_turn::{Event, limits::Limits, question::AnswerType, record::Word, rules::Mode};
+use aside_turn::{
+    Event,
+    limits::Limits,
+    record::{Word, json::shallow},
+    rules::Mode,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The newest version of a line that this program reads. A newer line is kept as it is where it is not understood.
-///
-/// A line is written with the lowest version that reads it whole: 2 for a question with a type of answer that programs
-/// of version 1 do not know, else 1.
-pub const VERSION: u64 = 2;
+/// The version of the lines that this program writes. A newer line is kept as it is where it is not understood.
+pub const VERSION: u64 = 1;
 
 /// One event of a conversation, as it is on disk.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,14 +27,16 @@ pub struct Record {
     pub entry: Entry,
 }
 
-/// What may stand in a line.
-#[derive(Clone, Debug, PartialEq)]
+/// What may stand in a line, beside the frame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Entry {
     /// A turn begins, with what a resume needs. It is read back as this, even where it was written as
     /// [`Event::TurnStart`], which has no room for options.
-    TurnStart(TurnOptions),
-    /// Any other event of a turn.
-    Turn(Event),
+    TurnStart {
+        /// How the turn was started.
+        options: TurnOptions,
+    },
     /// What the conversation's first request freezes.
     Conversation(Frozen),
     /// What of it changed.
@@ -47,12 +51,22 @@ pub enum Entry {
         title: String,
     },
     /// Reserved: a new base for the prefix.
-    Compacted(Value),
+    Compacted {
+        /// The base.
+        #[serde(serialize_with = "shallow")]
+        base: Value,
+    },
+    /// Any other event of a turn.
+    #[serde(untagged)]
+    Turn(Event),
     /// Of a type or version that this program does not know.
+    #[serde(untagged)]
     Unknown {
         /// The version of its line, with which it is written again.
+        #[serde(skip)]
         version: u64,
         /// `type` and all other fields, as they are.
+        #[serde(flatten)]
         body: Value,
     },
 }
@@ -71,7 +85,7 @@ pub struct TurnOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<String>,
     /// The schema of the final answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shallow")]
     pub schema: Option<Value>,
     /// The absolute path of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +250,7 @@ impl Entry {
     pub fn event(&self) -> Option<&Event> {
         static START: Event = Event::TurnStart;
         match self {
-            Self::TurnStart(_) => Some(&START),
+            Self::TurnStart { .. } => Some(&START),
             Self::Turn(event) => Some(event),
             _ => None,
         }
@@ -244,15 +258,40 @@ impl Entry {
 }
 
 impl Entry {
-    /// The lowest version of a program that reads the entry whole.
+    /// The entry with these members; none where it is of a type that this version does not know.
+    ///
+    /// # Errors
+    /// A member of a known type is missing or malformed.
+    pub(super) fn read(body: &Value) -> serde_json::Result<Option<Self>> {
+        let kind = <&str>::deserialize(&body["type"])?;
+        let entry = match kind {
+            "turn_start" => Self::TurnStart {
+                options: match body.get("options") {
+                    Some(options) => TurnOptions::deserialize(options)?,
+                    None => TurnOptions::default(),
+                },
+            },
+            "conversation" => Self::Conversation(Frozen::deserialize(body)?),
+            "changed" => Self::Changed(Changed::deserialize(body)?),
+            "edit" => Self::Edit(Edit::deserialize(body)?),
+            "undone" => Self::Undone(Undone::deserialize(body)?),
+            "renamed" => Self::Renamed {
+                title: String::deserialize(&body["title"])?,
+            },
+            "compacted" => Self::Compacted {
+                base: body["base"].clone(),
+            },
+            kind if Event::TYPES.contains(&kind) => Self::Turn(Event::deserialize(body)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(entry))
+    }
+
+    /// The version of the line.
     pub(super) fn version(&self) -> u64 {
         match self {
             Self::Unknown { version, .. } => *version,
-            Self::Turn(Event::InquiryRequest { question, .. }) => match question.answer_type {
-                AnswerType::Number { .. } | AnswerType::MultiSelect { .. } => 2,
-                _ => 1,
-            },
-            _ => 1,
+            _ => VERSION,
         }
     }
 }
@@ -260,7 +299,9 @@ impl Entry {
 impl From<Event> for Entry {
     fn from(event: Event) -> Self {
         match event {
-            Event::TurnStart => Self::TurnStart(TurnOptions::default()),
+            Event::TurnStart => Self::TurnStart {
+                options: TurnOptions::default(),
+            },
             event => Self::Turn(event),
         }
     }

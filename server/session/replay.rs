@@ -62,7 +62,7 @@ impl Turn {
 
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::TurnStart(options) => {
+            Entry::TurnStart { options } => {
                 self.options = options;
                 self.standing.apply(&Event::TurnStart);
             }

@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | conversation | the log of one dialogue | dialogue |
 //! | turn | from one user message to the final answer | |
-//! | step | one provider request and the calls it returned; the log's member is `cycle` | cycle, iteration |
+//! | step | one provider request and the calls it returned | cycle, iteration |
 //! | message | what the user sends | utterance |
 //! | prompt | anything that waits for a person: a question, `runTool` or `deliverResult` | dialog, popup |
 //! | question | what a tool asks in place of a result; its pair in the log is `inquiry_request`, `inquiry_response` | |

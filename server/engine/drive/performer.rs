@@ -115,7 +115,9 @@ impl Performer {
         self.trace.record(&event);
         self.transcript.push(&event);
         let entry = match event {
-            Event::TurnStart => Entry::TurnStart(self.options.clone()),
+            Event::TurnStart => Entry::TurnStart {
+                options: self.options.clone(),
+            },
             event => Entry::from(event),
         };
         self.writer

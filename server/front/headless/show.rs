@@ -383,7 +383,6 @@ impl Show {
                     (PromptOutcome::Answered, None) => "answered".into(),
                     (PromptOutcome::Redacted, _) => "a secret".into(),
                     (PromptOutcome::Cancelled, _) => {
-                        let reason = reason.as_deref().map(Reason::of);
                         let why = reason.as_ref().map_or("unknown", Reason::in_words);
                         format!("no answer ({})", one_line(why))
                     }

@@ -104,12 +104,7 @@ fn closed(prompt: PromptId, settled: effect::Settled) -> QuestionUpdate {
         effect::Settled::Answered { by, answer: None } => {
             (PromptOutcome::Redacted, Some(by), None, None)
         }
-        effect::Settled::Cancelled(reason) => (
-            PromptOutcome::Cancelled,
-            None,
-            Some(reason.name().to_owned()),
-            None,
-        ),
+        effect::Settled::Cancelled(reason) => (PromptOutcome::Cancelled, None, Some(reason), None),
     };
     QuestionUpdate::Closed {
         prompt_id: prompt.0,

@@ -27,7 +27,7 @@ mod tests;
 use aside_turn::{
     input::SecretValue,
     question::{AnswerType, Source},
-    record::{By, Level, Outcome, Refusal, Status, TurnError},
+    record::{By, Level, Outcome, Reason, Refusal, Status, TurnError},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -201,7 +201,7 @@ pub enum QuestionUpdate {
         by: Option<By>,
         /// Why it has no answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
+        reason: Option<Reason>,
         /// The answer, never a secret's; null where it was left out.
         #[serde(
             default,

@@ -7,7 +7,9 @@ use aside_turn::{
     history::{CallHistory, TurnHistory},
     input::ToolOutput,
     question::Source,
-    record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
+    record::{
+        By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject, Reason,
+    },
     response,
 };
 use serde_json::Value;
@@ -277,12 +279,9 @@ fn of_response(prompt_id: String, response: &InquiryResponse) -> QuestionUpdate 
             Some(answer.clone()),
         ),
         InquiryResponse::Redacted { .. } => (PromptOutcome::Redacted, Some(By::User), None, None),
-        InquiryResponse::Cancelled { reason, .. } => (
-            PromptOutcome::Cancelled,
-            None,
-            Some(reason.name().to_owned()),
-            None,
-        ),
+        InquiryResponse::Cancelled { reason, .. } => {
+            (PromptOutcome::Cancelled, None, Some(reason.clone()), None)
+        }
     };
     QuestionUpdate::Closed {
         prompt_id,
@@ -294,24 +293,17 @@ fn of_response(prompt_id: String, response: &InquiryResponse) -> QuestionUpdate 
 }
 
 fn of_closed(prompt_id: String, closed: &Closed) -> QuestionUpdate {
-    let cancelled = |reason: &str| {
-        (
-            PromptOutcome::Cancelled,
-            None,
-            Some(reason.to_owned()),
-            None,
-        )
-    };
+    let cancelled = |reason| (PromptOutcome::Cancelled, None, Some(reason), None);
     let (outcome, by, reason, answer) = match closed {
-        Closed::Permitted { .. } | Closed::Delivered { .. } | Closed::Unknown { .. } => (
+        Closed::Permitted { .. } | Closed::Delivered { .. } => (
             PromptOutcome::Answered,
             Some(By::User),
             None,
             closed.answer(),
         ),
-        Closed::Declined { .. } => cancelled("user"),
-        Closed::Withdrawn => cancelled("withdrawn"),
-        Closed::Failed { .. } => cancelled("backend_error"),
+        Closed::Declined { .. } => cancelled(Reason::User),
+        Closed::Withdrawn => cancelled(Reason::Withdrawn),
+        Closed::Failed { .. } => cancelled(Reason::BackendError),
     };
     QuestionUpdate::Closed {
         prompt_id,

@@ -96,12 +96,12 @@ fn effort() -> Effort {
 }
 
 const SEEN: &str = concat!(
-    r#""client":{"name":"nvim","version":"0.11","secret":true},"#,
-    r#""shown_at":"2025-01-02T03:04:05.678Z","answered_at":"2025-01-02T03:04:05.679Z""#
+    r#""shown":{"client":{"name":"nvim","version":"0.11","questions":true,"secret":true},"#,
+    r#""shown_at":1735787045678,"answered_at":1735787045679}"#
 );
 const EFFORT: &str = concat!(
-    r#""model":"a/b","strategy":"in_band","tries":2,"#,
-    r#""usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"milliseconds":7"#
+    r#""effort":{"model":"a/b","strategy":"in_band","tries":2,"#,
+    r#""usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"milliseconds":7}"#
 );
 
 #[test]
@@ -144,7 +144,7 @@ fn the_start_of_a_turn() {
     };
     options.other.insert("later".into(), json!(1));
     check(
-        Entry::TurnStart(options),
+        Entry::TurnStart { options },
         r#"{"type":"turn_start","options":{"mode":"edits","model":"a/b","tool_choice":"required","schema":{"type":"object"},"root":"/w","later":1}}"#,
     );
     check(Event::TurnStart, r#"{"type":"turn_start","options":{}}"#);
@@ -177,7 +177,7 @@ fn what_is_said() {
                 attachments: vec![media(mime)],
             },
             &format!(
-                r#"{{"type":"user_message","text":"hi","attachments":[{{"name":"a","media":{{"mimeType":"{mime}","blob":"00ff","size":12}}}}]}}"#
+                r#"{{"type":"user_message","text":"hi","attachments":[{{"name":"a","media":{{"media_type":"{mime}","blob":"00ff","size":12}}}}]}}"#
             ),
         );
     }
@@ -201,7 +201,7 @@ fn what_is_said() {
     );
     check(
         Event::RequestSent { step: 3 },
-        r#"{"type":"request_sent","cycle":3}"#,
+        r#"{"type":"request_sent","step":3}"#,
     );
     check(
         Event::Text {
@@ -332,7 +332,9 @@ fn what_happens_to_files_and_titles() {
         r#"{"type":"renamed","title":"T"}"#,
     );
     check(
-        Entry::Compacted(json!({"x": [1]})),
+        Entry::Compacted {
+            base: json!({"x": [1]}),
+        },
         r#"{"type":"compacted","base":{"x":[1]}}"#,
     );
     check(

@@ -236,7 +236,7 @@ fn a_whole_turn() {
                 title: "Edit a.rs".into(),
             }),
             closed(Closed::Permitted {
-                permission: Permission::Once,
+                permission: Permission::Once.into(),
                 new_text: Some("x".into()),
                 shown: None,
             }),

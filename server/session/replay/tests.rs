@@ -58,7 +58,9 @@ fn entry(text: &str) -> Entry {
             attachments: vec![],
         },
         "directive" => Event::Directive {
-            kind: DirectiveKind::Other(String::new()),
+            kind: DirectiveKind::Other {
+                kind: String::new(),
+            },
             text: rest,
         },
         "sent" => Event::RequestSent { step: 1 },

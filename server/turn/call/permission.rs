@@ -143,7 +143,7 @@ impl PermissionPrompt {
         shown: Option<Showing>,
     ) -> PermissionStep {
         let closed = Closed::Permitted {
-            permission,
+            permission: permission.into(),
             new_text: new_text.clone(),
             shown,
         };
@@ -175,7 +175,7 @@ impl PermissionPrompt {
     /// Settles this prompt by a permission for the rest of the turn.
     pub(super) fn settle_for_turn(&self, cx: &mut Context) {
         let closed = Closed::Permitted {
-            permission: Permission::Turn,
+            permission: Permission::Turn.into(),
             new_text: None,
             shown: None,
         };

@@ -279,20 +279,23 @@ impl CallHistory {
                 permission,
                 new_text,
                 ..
-            } if *permission != Permission::No => {
-                let details = self.details_mut();
-                details.permitted = Some(hash.to_owned());
-                details.new_text.clone_from(new_text);
-                CallState::Due
-            }
-            Closed::Permitted { .. } => CallState::Ending(PendingEnd::Declined { note: None }),
+            } => match permission.known() {
+                Some(Permission::No) => CallState::Ending(PendingEnd::Declined { note: None }),
+                Some(Permission::Once | Permission::Turn | Permission::Always) => {
+                    let details = self.details_mut();
+                    details.permitted = Some(hash.to_owned());
+                    details.new_text.clone_from(new_text);
+                    CallState::Due
+                }
+                None => CallState::Due,
+            },
             Closed::Declined { note, .. } => {
                 CallState::Ending(PendingEnd::Declined { note: note.clone() })
             }
             Closed::Failed { why } => {
                 CallState::Ending(PendingEnd::PromptFailed { why: why.clone() })
             }
-            Closed::Withdrawn | Closed::Delivered { .. } | Closed::Unknown { .. } => CallState::Due,
+            Closed::Withdrawn | Closed::Delivered { .. } => CallState::Due,
         };
     }
 
@@ -316,7 +319,7 @@ impl CallHistory {
                 *delivery = DeliveryState::Allowed;
                 return;
             }
-            Closed::Permitted { .. } | Closed::Unknown { .. } => {
+            Closed::Permitted { .. } => {
                 *delivery = DeliveryState::Unasked;
                 return;
             }

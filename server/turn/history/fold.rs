@@ -174,8 +174,9 @@ impl TurnHistory {
                 self.force.asked_again = Some(kind.clone());
                 self.force.retrying = true;
             }
-            DirectiveKind::Lost { .. } | DirectiveKind::Undone { .. } | DirectiveKind::Other(_) => {
-            }
+            DirectiveKind::Lost { .. }
+            | DirectiveKind::Undone { .. }
+            | DirectiveKind::Other { .. } => {}
         }
     }
 

@@ -70,7 +70,7 @@ impl PromptState {
     pub(super) fn of(subject: &PromptSubject, closed: &Closed) -> Self {
         match (subject, closed) {
             (PromptSubject::RunTool { .. }, Closed::Permitted { permission, .. }) => {
-                Self::Permitted(*permission)
+                permission.known().map_or(Self::Unknown, Self::Permitted)
             }
             (PromptSubject::DeliverResult, Closed::Delivered { deliver, .. }) => {
                 Self::Delivered(*deliver)
@@ -78,9 +78,7 @@ impl PromptState {
             (_, Closed::Declined { .. }) => Self::Declined,
             (_, Closed::Withdrawn) => Self::Withdrawn,
             (_, Closed::Failed { .. }) => Self::Failed,
-            (_, Closed::Permitted { .. } | Closed::Delivered { .. } | Closed::Unknown { .. }) => {
-                Self::Unknown
-            }
+            (_, Closed::Permitted { .. } | Closed::Delivered { .. }) => Self::Unknown,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::rules::Model;
 
 /// Maximum size of an image in bytes: 10 MB in base64, the limit of the strictest provider.
@@ -10,16 +12,18 @@ const IMAGE: u64 = 7_500_000;
 const DOCUMENT: u64 = 16 * 1024 * 1024;
 
 /// An attachment of a user's message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// A path, or `stdin`.
     pub name: String,
     /// The attached content.
+    #[serde(flatten)]
     pub content: Content,
 }
 
-/// Content of an attachment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Content of an attachment. Content of a kind that this version does not know is read as an empty text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", from = "ContentFields")]
 pub enum Content {
     /// Text, whole and in UTF-8.
     Text(String),
@@ -27,8 +31,22 @@ pub enum Content {
     Media(Media),
 }
 
+/// Fields of a recorded attachment, of which one is there.
+#[derive(Deserialize)]
+struct ContentFields {
+    #[serde(default)]
+    text: String,
+    media: Option<Media>,
+}
+
+impl From<ContentFields> for Content {
+    fn from(ContentFields { text, media }: ContentFields) -> Self {
+        media.map_or(Self::Text(text), Self::Media)
+    }
+}
+
 /// An image or a PDF, whose bytes are a blob of the conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
     /// Type of the image or document.
     pub media_type: MediaType,
@@ -39,7 +57,8 @@ pub struct Media {
 }
 
 /// Type of an image or document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum MediaType {
     /// A PNG image.
     Png,
@@ -72,6 +91,18 @@ impl Attachment {
             Content::Text(_) => None,
             Content::Media(media) => Some(media),
         }
+    }
+}
+
+impl From<String> for MediaType {
+    fn from(name: String) -> Self {
+        Self::of_mime(&name)
+    }
+}
+
+impl From<MediaType> for String {
+    fn from(media_type: MediaType) -> Self {
+        media_type.mime().to_owned()
     }
 }
 

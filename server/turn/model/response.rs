@@ -80,6 +80,7 @@ pub enum Finish {
     /// The provider could not parse the model's call.
     MalformedCall,
     /// A reason that this version does not know; treated as [`Finish::Stop`].
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -88,16 +89,28 @@ pub enum Finish {
 #[serde(default)]
 pub struct Usage {
     /// Input tokens that were neither read from a cache nor written to one.
+    #[serde(skip_serializing_if = "is_zero")]
     pub input: u64,
     /// Input tokens read from the cache.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_read: u64,
     /// Input tokens written to the cache.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_write: u64,
     /// Output tokens, reasoning included.
+    #[serde(skip_serializing_if = "is_zero")]
     pub output: u64,
     /// Cost in US dollars, if the provider or the price table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 /// A failed request.

@@ -17,7 +17,7 @@ impl ModelText {
             DirectiveKind::ForceAgain { tool } => (Sentence::ForceAgain, tool.as_deref()),
             DirectiveKind::Lost { .. } => (Sentence::Lost, None),
             DirectiveKind::Undone { .. } => (Sentence::Undone, None),
-            DirectiveKind::Other(_) => return what.to_owned(),
+            DirectiveKind::Other { .. } => return what.to_owned(),
         };
         let tool = tool.unwrap_or_default();
         self.render(sentence, &[("tool", tool), ("what", what)])

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::prompt::Showing;
+use super::{json::is_false, prompt::Showing};
 use crate::{
     model::response::Usage,
     rules::Strategy,
@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// How a question ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum InquiryResponse {
     /// With an answer.
     Answered {
@@ -20,15 +21,19 @@ pub enum InquiryResponse {
         /// Who or what answered.
         by: By,
         /// The person said: for the rest of this turn.
+        #[serde(default, skip_serializing_if = "is_false")]
         remember: bool,
         /// What a person saw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
         /// What a model's answer took.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<Effort>,
     },
     /// With a secret that a person typed.
     Redacted {
         /// What the person saw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// Without an answer.
@@ -36,14 +41,19 @@ pub enum InquiryResponse {
         /// Why there is none.
         reason: Reason,
         /// Of a [`Reason::BackendError`]: what failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         backend: Option<Word<Backend>>,
         /// What the person left for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
         /// Why the backend failed or what was invalid, in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
         /// What the person saw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
         /// What a model's tries took.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<Effort>,
     },
 }
@@ -65,7 +75,8 @@ pub enum By {
 }
 
 /// Why a question has no answer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// A person declined or dismissed it.
     User,
@@ -86,11 +97,13 @@ pub enum Reason {
     /// Too many, or the same again.
     LimitReached,
     /// One that this version does not know, kept as it is.
+    #[serde(untagged)]
     Other(String),
 }
 
 /// What a model's answer took.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Effort {
     /// The model that answered or failed to.
     pub model: String,
@@ -168,23 +181,6 @@ impl Reason {
             Self::InvalidQuestion => "the question is broken",
             Self::LimitReached => "too many questions",
             Self::Other(name) => name,
-        }
-    }
-
-    /// The reason of a word on record.
-    #[must_use]
-    pub fn of(name: &str) -> Self {
-        match name {
-            "user" => Self::User,
-            "withdrawn" => Self::Withdrawn,
-            "backend_error" => Self::BackendError,
-            "no_prompt_backend" => Self::NoPromptBackend,
-            "assistant_routing_denied" => Self::AssistantRoutingDenied,
-            "invalid_static_answer" => Self::InvalidStaticAnswer,
-            "detached_policy" => Self::DetachedPolicy,
-            "invalid_question" => Self::InvalidQuestion,
-            "limit_reached" => Self::LimitReached,
-            other => Self::Other(other.to_owned()),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::Mode;
+use super::json::is_false;
+use crate::{rules::Mode, word::Word};
 
 /// How a call ended, as clients show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,7 +20,8 @@ pub enum Status {
 }
 
 /// How a call ended: by its tool, or by Aside with a reason. A call cannot be denied without one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "EndFields", into = "EndFields")]
 pub enum CallEnd {
     /// The tool returned a result.
     Success,
@@ -76,6 +78,47 @@ pub enum ResultReason {
         /// The reason as it was read; empty where there was none.
         word: String,
     },
+}
+
+/// A [`CallEnd`] on record: the status, and the reason as a word.
+#[derive(Serialize, Deserialize)]
+struct EndFields {
+    status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    noted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<Word<Mode>>,
+}
+
+impl From<CallEnd> for EndFields {
+    fn from(end: CallEnd) -> Self {
+        let reason = end.reason();
+        Self {
+            status: end.status(),
+            reason: reason.map(|reason| reason.word().to_owned()),
+            noted: matches!(reason, Some(ResultReason::Declined { noted: true })),
+            mode: match reason {
+                Some(ResultReason::DeniedByMode(mode)) => mode.map(Word::Known),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl From<EndFields> for CallEnd {
+    fn from(fields: EndFields) -> Self {
+        let mode = fields.mode.and_then(|mode| mode.known());
+        match (fields.reason, fields.status) {
+            (None, Status::Ok) => Self::Success,
+            (None, Status::Error) => Self::Failure,
+            (word, status) => {
+                let word = word.unwrap_or_default();
+                Self::Aside(ResultReason::of(&word, status, fields.noted, mode))
+            }
+        }
+    }
 }
 
 impl CallEnd {

@@ -1,9 +1,12 @@
 //! What Aside itself tells the model, by kind.
 
+use serde::{Deserialize, Serialize};
+
 use crate::word::{Vocabulary, Word};
 
 /// What a directive is for. Its text is rendered from this, and never read back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DirectiveKind {
     /// The last response was cut with nothing complete in it.
     Cut,
@@ -12,11 +15,13 @@ pub enum DirectiveKind {
     /// A tool must be called: this one, or any.
     Force {
         /// The tool's name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
     },
     /// The model answered without the call that was forced.
     ForceAgain {
         /// The tool's name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
     },
     /// A part of the log could not be read.
@@ -28,12 +33,16 @@ pub enum DirectiveKind {
     },
     /// The user took back file changes of a turn.
     Undone {
-        /// The id of that turn; empty where it is not on record.
+        /// The id of that turn.
+        #[serde(rename = "undone")]
         turn: String,
     },
-    /// A kind that this version does not know; empty where none is on record. The text is sent, and counts for
-    /// nothing.
-    Other(String),
+    /// A kind that this version does not know. The text is sent, and counts for nothing.
+    #[serde(untagged)]
+    Other {
+        /// The kind as it was read.
+        kind: String,
+    },
 }
 
 /// What is wrong with a line of a log.

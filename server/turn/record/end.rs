@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reason, ResultReason};
+use super::{Reason, ResultReason, json::shallow};
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -74,7 +74,11 @@ pub struct Refusal {
     /// The tool whose call, result or question was refused.
     pub tool: String,
     /// The arguments of the call, as the model gave them; null where they are not on record.
-    #[serde(default)]
+    #[serde(
+        default,
+        skip_serializing_if = "Value::is_null",
+        serialize_with = "shallow"
+    )]
     pub arguments: Value,
     /// Why it was refused.
     pub reason: RefusalReason,

@@ -1,5 +1,5 @@
-//! What a turn puts on record. The log keeps these beside events of its own; how they look on disk is the
-//! session's business.
+//! Events of a turn, as they happen and as they are on record: the log has each as the JSON that it serialises to,
+//! beside events of its own. A member that has its default is left out, and one that is not known is ignored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,10 @@ mod answer;
 mod call_end;
 mod directive;
 mod end;
+pub mod json;
 mod prompt;
+
+use json::{is_default, is_false, present, shallow};
 
 pub use crate::word::{Vocabulary, Word};
 pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
@@ -52,7 +55,8 @@ impl PromptId {
 }
 
 /// One event of a turn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The turn begins.
     TurnStart,
@@ -61,11 +65,13 @@ pub enum Event {
         /// What the user wrote.
         text: String,
         /// What was attached.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
     /// Something that Aside itself tells the model, on the user's side.
     Directive {
         /// What it is for.
+        #[serde(flatten)]
         kind: DirectiveKind,
         /// What the model is sent.
         text: String,
@@ -85,6 +91,7 @@ pub enum Event {
         /// The words of the model.
         text: String,
         /// What the provider needs back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// Reasoning of a response.
@@ -92,6 +99,7 @@ pub enum Event {
         /// As far as it may be shown.
         text: String,
         /// What the provider needs back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// A complete call of a response.
@@ -105,13 +113,16 @@ pub enum Event {
         /// The raw arguments, as received.
         arguments: String,
         /// What the provider needs back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// The response is whole: its items before this count, and its calls may run.
     ResponseEnd {
         /// Why it ended; none where it was cancelled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         finish: Option<Finish>,
         /// The tokens of this request and its response.
+        #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
     },
     /// A call runs, for this time.
@@ -121,6 +132,7 @@ pub enum Event {
         /// Counts from 1.
         run: u32,
         /// What it does, as the user was shown it, in one line; empty where that is not on record.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         title: String,
     },
     /// A prompt waits for a person, or is parked for one.
@@ -130,6 +142,7 @@ pub enum Event {
         /// The call it belongs to.
         call: CallKey,
         /// What it asks.
+        #[serde(flatten)]
         subject: PromptSubject,
     },
     /// A `runTool` or `deliverResult` prompt was settled. (A question's is settled by its response.)
@@ -137,6 +150,7 @@ pub enum Event {
         /// The prompt that this is about.
         prompt: PromptId,
         /// What a person chose, or why nobody did.
+        #[serde(flatten)]
         closed: Closed,
     },
     /// A tool asked.
@@ -150,6 +164,7 @@ pub enum Event {
         /// What was asked.
         question: Question,
         /// It was asked while the tool runs on: no resume can answer it.
+        #[serde(default, skip_serializing_if = "is_false")]
         live: bool,
     },
     /// How the question ended.
@@ -159,6 +174,7 @@ pub enum Event {
         /// The call that asked.
         call: CallKey,
         /// The answer, or why there is none.
+        #[serde(flatten)]
         response: InquiryResponse,
     },
     /// Somebody answered what was settled already; it changes nothing.
@@ -171,12 +187,20 @@ pub enum Event {
         /// The call that this result belongs to.
         call: CallKey,
         /// Whether its tool ended the call, or why Aside did.
+        #[serde(flatten)]
         end: CallEnd,
         /// What the model was sent. It is kept because history may not change, and never read back.
         content: String,
         /// Whether the model may see it is still being asked; a later event of the same call settles it.
+        #[serde(default, skip_serializing_if = "is_false")]
         held: bool,
         /// What else the tool put on record, such as the files it read and their hashes.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present",
+            serialize_with = "shallow"
+        )]
         details: Option<Value>,
     },
     /// The model refuses something; remembered with the conversation.
@@ -198,16 +222,51 @@ pub enum Event {
         /// Whether it completed, failed, was cancelled or was interrupted.
         outcome: Outcome,
         /// The text of the last step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
         /// That text as JSON, with a schema.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present",
+            serialize_with = "shallow"
+        )]
         structured: Option<Value>,
         /// Why, where it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<TurnError>,
         /// Tokens of the turn, its inquiries included.
+        #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
         /// What was refused, but for what a person refused.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         refusals: Vec<Refusal>,
     },
+}
+
+impl Event {
+    /// Types of events, by the word on record. A line of another type is kept as it is.
+    pub const TYPES: [&'static str; 19] = [
+        "turn_start",
+        "user_message",
+        "directive",
+        "steer",
+        "request_sent",
+        "text",
+        "reasoning",
+        "tool_call",
+        "response_end",
+        "call_started",
+        "prompt_opened",
+        "prompt_closed",
+        "inquiry_request",
+        "inquiry_response",
+        "late_answer",
+        "tool_result",
+        "learned",
+        "notice",
+        "turn_end",
+    ];
 }
 
 /// How grave a notice is.

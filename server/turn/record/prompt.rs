@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::rules::Client;
-use crate::word::Vocabulary;
+use super::json::{is_false, milliseconds};
+use crate::{
+    rules::Client,
+    word::{Vocabulary, Word},
+};
 
 /// What a prompt asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
 pub enum PromptSubject {
     /// A tool's question.
     Question {
@@ -20,8 +25,10 @@ pub enum PromptSubject {
         /// What the approval is bound to.
         hash: String,
         /// It shows a change of a file: "turn" then lets the rest of the turn's edits run.
+        #[serde(default, skip_serializing_if = "is_false")]
         diff: bool,
         /// What the call would do, in one line; empty where that is not on record.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         title: String,
     },
     /// May the model see the result?
@@ -90,15 +97,18 @@ impl Vocabulary for Permission {
 }
 
 /// How a `runTool` or `deliverResult` prompt was settled.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Closed {
     /// A person, or a permission for the rest of the turn, answered a `runTool` prompt.
     Permitted {
-        /// What was chosen.
-        permission: Permission,
+        /// What was chosen. A word that this version does not know permits nothing.
+        permission: Word<Permission>,
         /// The text to run with instead, where the person changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         new_text: Option<String>,
         /// Who showed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// A person answered a `deliverResult` prompt.
@@ -106,13 +116,16 @@ pub enum Closed {
         /// Whether the model may see the result.
         deliver: bool,
         /// Who showed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// A person would not answer, with a note or without.
     Declined {
         /// What the person left for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
         /// Who showed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// The turn was cancelled, or what was prepared changed.
@@ -122,11 +135,6 @@ pub enum Closed {
         /// Why, in words.
         why: String,
     },
-    /// Settled with an answer that this version does not know. It approves nothing and delivers nothing.
-    Unknown {
-        /// The answer as it was read.
-        answer: Value,
-    },
 }
 
 impl Closed {
@@ -134,22 +142,23 @@ impl Closed {
     #[must_use]
     pub fn answer(&self) -> Option<Value> {
         match self {
-            Self::Permitted { permission, .. } => Some(permission.word().into()),
+            Self::Permitted { permission, .. } => Some(permission.as_str().into()),
             Self::Delivered { deliver, .. } => Some((*deliver).into()),
-            Self::Unknown { answer } => Some(answer.clone()),
             Self::Declined { .. } | Self::Withdrawn | Self::Failed { .. } => None,
         }
     }
 }
 
-/// Who showed a prompt to a person, and when. Times are since the Unix epoch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Who showed a prompt to a person, and when. Times are since the Unix epoch; whole milliseconds are on record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Showing {
     /// The client that showed it.
     pub client: Client,
     /// When it was shown.
+    #[serde(with = "milliseconds")]
     pub shown_at: Duration,
     /// When it was answered.
+    #[serde(with = "milliseconds")]
     pub answered_at: Duration,
 }
 

@@ -335,7 +335,8 @@ impl Vocabulary for Feature {
 pub type Time = Duration;
 
 /// A human can be asked here, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Client {
     /// As it called itself.
     pub name: String,

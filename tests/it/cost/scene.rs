@@ -213,15 +213,17 @@ fn lines(file: usize, count: usize) -> String {
 /// The log has of the questions and of the answers what the server reckoned.
 fn agrees(bill: &Bill, log: &EventLog) {
     let recorded = |kind: &str| {
+        let usage = |event: &Value| match &event["effort"] {
+            Value::Null => event["usage"].clone(),
+            effort => effort["usage"].clone(),
+        };
         let sum = |name: &str| -> u64 {
             let all = log.all(kind).into_iter();
-            all.filter_map(|event| event["usage"][name].as_u64()).sum()
+            all.filter_map(|event| usage(event)[name].as_u64()).sum()
         };
         let tokens = ["cache_read", "cache_write", "input", "output"].map(sum);
         let all = log.all(kind).into_iter();
-        let cost: f64 = all
-            .filter_map(|event| event["usage"]["cost"].as_f64())
-            .sum();
+        let cost: f64 = all.filter_map(|event| usage(event)["cost"].as_f64()).sum();
         (tokens, (cost * 1e9).round())
     };
     let reckoned = |of: Vec<&Paid>| {

@@ -169,7 +169,7 @@ fn each_kind_of_miss_is_repaired_over_the_same_cache() {
             assert_eq!(run.world.read("asks0.txt"), "mark\nnote\nmark\n");
             let log = run.log();
             let pair = log.one("inquiry_response");
-            assert_eq!(pair["tries"], 2, "{pair}");
+            assert_eq!(pair["effort"]["tries"], 2, "{pair}");
         }
     }
 }
@@ -200,7 +200,12 @@ fn a_call_in_place_of_json_is_repaired() {
         }
         assert_eq!(run.world.read("asks0.txt"), "mark\nnote\nmark\n");
         let log = run.log();
-        assert_eq!(log.one("inquiry_response")["tries"], 3, "{}", side.model);
+        assert_eq!(
+            log.one("inquiry_response")["effort"]["tries"],
+            3,
+            "{}",
+            side.model
+        );
     }
 }
 

@@ -49,7 +49,7 @@ fn an_image_is_attached_and_stands_in_the_transcript() {
     let log = world.log();
     let kept = &log.one("user_message")["attachments"][0];
     assert_eq!(kept["name"], world.at("red.png").display().to_string());
-    assert_eq!(kept["media"]["mimeType"], "image/png");
+    assert_eq!(kept["media"]["media_type"], "image/png");
     let blob = kept["media"]["blob"].as_str().unwrap();
     let path = world.conversations()[0].join("blobs").join(blob);
     assert_eq!(fs::read(path).unwrap(), PNG);

@@ -124,10 +124,7 @@ fn every_kind_of_question_is_answered_and_a_secret_reaches_the_tool_alone() {
         .iter()
         .find(|it| it["id"].as_str().unwrap().contains("secret"));
     let of_secret = of_secret.unwrap();
-    assert_eq!(
-        (&of_secret["outcome"], &of_secret["by"]),
-        (&json!("redacted"), &json!("user"))
-    );
+    assert_eq!(of_secret["outcome"], "redacted");
     assert_eq!(of_secret["answer"], Value::Null);
     assert!(!json!(updates).to_string().contains(SECRET), "{updates:#?}");
     assert!(!json!(log.events()).to_string().contains(SECRET));
@@ -243,12 +240,6 @@ fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
         .map(|it| it.get("answer"))
         .collect();
     assert_eq!(closed.last(), Some(&Some(&Value::Null)), "{updates:#?}");
-    let versions: Vec<_> = log
-        .all("inquiry_request")
-        .iter()
-        .map(|it| it["v"].clone())
-        .collect();
-    assert_eq!(versions, [2, 2, 1, 1]);
 }
 
 const DISMISS: &str = "Aside: Dismiss the question";

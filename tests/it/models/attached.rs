@@ -122,7 +122,7 @@ fn is_on_record(stage: &ModelStage) {
     let log = stage.world.log();
     let media = |name: &str, mime: &str, bytes: &[u8]| {
         let blob = aside_base::digest::sha256(bytes);
-        json!({"name": name, "media": {"mimeType": mime, "blob": blob, "size": bytes.len()}})
+        json!({"name": name, "media": {"media_type": mime, "blob": blob, "size": bytes.len()}})
     };
     assert_eq!(
         log.all("user_message")[0]["attachments"],

@@ -149,7 +149,7 @@ fn one_answer_goes_on_with_one_and_the_other_completes_the_same_calls() {
             [&response["outcome"], &response["by"]],
             ["answered", "user"]
         );
-        assert_eq!(response["client"]["name"], "cli", "{response}");
+        assert_eq!(response["shown"]["client"]["name"], "cli", "{response}");
     }
 }
 

@@ -135,12 +135,13 @@ fn settled_record(record: &Value) -> String {
     ] {
         record.shift_remove(frame);
     }
-    if let Some(client) = record.get_mut("client") {
-        let version = client.as_object_mut().unwrap().shift_remove("version");
+    if let Some(Value::Object(showing)) = record.get_mut("shown") {
+        let client = showing["client"].as_object_mut().unwrap();
+        let version = client.shift_remove("version");
         assert_eq!(version, Some(env!("CARGO_PKG_VERSION").into()));
-        let shown = record.shift_remove("shown_at").unwrap();
-        let answered = record.shift_remove("answered_at").unwrap();
-        assert!(shown.as_str() <= answered.as_str(), "{shown} {answered}");
+        let shown = showing.shift_remove("shown_at").unwrap();
+        let answered = showing.shift_remove("answered_at").unwrap();
+        assert!(shown.as_u64() <= answered.as_u64(), "{shown} {answered}");
     }
     Value::from(record).to_string()
 }

@@ -48,7 +48,9 @@ impl Trial {
             let time = Duration::from_secs(1_700_000_000);
             log.append(time, Some(turn), entry).expect("appended");
         };
-        record(&Entry::TurnStart(TurnOptions::default()));
+        record(&Entry::TurnStart {
+            options: TurnOptions::default(),
+        });
         record(&Entry::Turn(Event::UserMessage {
             text: format!("Do {turn}"),
             attachments: vec![],

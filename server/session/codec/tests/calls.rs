@@ -55,33 +55,30 @@ fn calls_and_prompts() {
     for (closed, fields) in [
         (
             Closed::Permitted {
-                permission: Permission::Once,
+                permission: Permission::Once.into(),
                 new_text,
                 shown: Some(shown()),
             },
-            format!(r#""outcome":"answered","answer":"once","new_text":"new",{SEEN}"#),
+            format!(r#""outcome":"permitted","permission":"once","new_text":"new",{SEEN}"#),
         ),
         (
             Closed::Delivered {
                 deliver: false,
                 shown: None,
             },
-            r#""outcome":"answered","answer":false"#.into(),
+            r#""outcome":"delivered","deliver":false"#.into(),
         ),
         (
             Closed::Declined {
                 note: Some("no".into()),
                 shown: None,
             },
-            r#""outcome":"cancelled","reason":"user","note":"no""#.into(),
+            r#""outcome":"declined","note":"no""#.into(),
         ),
-        (
-            Closed::Withdrawn,
-            r#""outcome":"cancelled","reason":"withdrawn""#.into(),
-        ),
+        (Closed::Withdrawn, r#""outcome":"withdrawn""#.into()),
         (
             Closed::Failed { why: "gone".into() },
-            r#""outcome":"cancelled","reason":"backend_error","why":"gone""#.into(),
+            r#""outcome":"failed","why":"gone""#.into(),
         ),
     ] {
         check(
@@ -133,7 +130,7 @@ fn questions() {
             question,
             live: false,
         },
-        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"},"call":1}"#,
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","call":1,"source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"}}"#,
     );
     check(
         Event::InquiryRequest {
@@ -143,7 +140,7 @@ fn questions() {
             question: Question::new("answer", "Sure?", AnswerType::Boolean),
             live: true,
         },
-        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"assistant"},"question":{"id":"answer","text":"Sure?","answer_type":{"type":"boolean"}},"call":1,"live":true}"#,
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","call":1,"source":{"type":"assistant"},"question":{"id":"answer","text":"Sure?","answer_type":{"type":"boolean"}},"live":true}"#,
     );
 }
 
@@ -156,7 +153,7 @@ fn check_response(response: InquiryResponse, fields: &str) {
             call: CallKey(1),
             response,
         },
-        &format!(r#"{{"type":"inquiry_response","id":"i.1",{fields},"call":1}}"#),
+        &format!(r#"{{"type":"inquiry_response","id":"i.1","call":1,{fields}}}"#),
     );
 }
 
@@ -199,7 +196,7 @@ fn answers_to_questions() {
         InquiryResponse::Redacted {
             shown: Some(shown()),
         },
-        &format!(r#""outcome":"redacted","by":"user",{SEEN}"#),
+        &format!(r#""outcome":"redacted",{SEEN}"#),
     );
 }
 
@@ -219,7 +216,7 @@ fn questions_without_an_answer() {
     ] {
         check_response(
             InquiryResponse::Cancelled {
-                reason: Reason::of(word),
+                reason: serde_json::from_value(word.into()).unwrap(),
                 backend: Some(Word::of("inquiry")),
                 note: Some("later".into()),
                 why: Some("broken".into()),

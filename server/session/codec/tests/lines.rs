@@ -46,37 +46,6 @@ fn unknown_types_and_fields_are_kept_and_ignored() {
 }
 
 #[test]
-fn a_line_has_the_lowest_version_that_reads_it() {
-    let check = |answer_type: Value, version: u64| {
-        let question =
-            json!({"id": "q", "text": "?", "answer_type": answer_type, "optional": true});
-        let event = Event::InquiryRequest {
-            id: "tool_call.t.c.q.1".into(),
-            call: CallKey(0),
-            source: Source::Tool { name: "t".into() },
-            question: serde_json::from_value(question).unwrap(),
-            live: false,
-        };
-        let line = encode(1, TIME, None, &event.clone().into()).unwrap();
-        assert!(line.starts_with(format!("{{\"v\":{version},").as_bytes()));
-        assert_eq!(decode(&line[..line.len() - 1]).unwrap().entry, event.into());
-    };
-    check(json!({"type": "boolean"}), 1);
-    check(
-        json!({"type": "text", "minimum": 2, "format": "date-time"}),
-        1,
-    );
-    check(
-        json!({"type": "number", "integer": false, "minimum": 0.5, "maximum": 3}),
-        2,
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "maximum": 1}),
-        2,
-    );
-}
-
-#[test]
 fn a_value_too_deep_to_be_read_again_is_kept_as_its_text() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     for (depth, is_text) in [(99, false), (120, true)] {
@@ -156,7 +125,7 @@ fn what_is_wrong_with_a_line_is_said() {
         ),
         (
             format!(r#"{{{start},"type":"inquiry_response","id":"i","outcome":"lost"}}"#),
-            r#"ends a question as Some("lost")"#,
+            "is not an event that this version reads",
             FaultKind::Unreadable,
         ),
     ] {

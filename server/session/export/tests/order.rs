@@ -19,7 +19,7 @@ fn permitted(id: &str, permission: Permission) -> Entry {
     Event::PromptClosed {
         prompt: PromptId(id.into()),
         closed: Closed::Permitted {
-            permission,
+            permission: permission.into(),
             new_text: None,
             shown: None,
         },

@@ -7,7 +7,7 @@ use aside_turn::{
     question::{AnswerType, Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, Permission,
-        PromptId, PromptSubject, Reason,
+        PromptId, PromptSubject, Reason, Word,
     },
     response::{Finish, Usage},
 };
@@ -319,7 +319,7 @@ fn a_permission_is_waited_for_or_given_until_the_call_runs() {
     let closed = |permission| Event::PromptClosed {
         prompt: prompt.clone(),
         closed: Closed::Permitted {
-            permission,
+            permission: Word::Known(permission),
             new_text: None,
             shown: None,
         },

@@ -2,10 +2,11 @@
 //!
 //! `UPDATE_EXPECT=1` writes what it makes of them into the files. Read the difference before you keep it.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use aside_turn::record::Event;
 use expect_test::expect_file;
+use serde_json::Value;
 
 use crate::play::Play;
 
@@ -41,6 +42,28 @@ pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
         let sections = sections(&file).into_iter();
         sections.map(move |(name, input)| (format!("{file}, {name}"), input))
     })
+}
+
+#[test]
+fn each_event_is_written_and_read_back() {
+    let mut types = BTreeSet::new();
+    for (name, input) in all() {
+        for mut event in Play::of(&input).events {
+            // A broken question is on record as far as it can be.
+            if let Event::InquiryRequest { question, .. } = &mut event {
+                question.broken = None;
+                question.default = question.default.take().filter(|it| !it.is_null());
+            }
+            let text = serde_json::to_string(&event).expect("it can be written");
+            let read: Event = serde_json::from_str(&text)
+                .unwrap_or_else(|error| panic!("{name}: {error}: {text}"));
+            assert_eq!(read, event, "{name}: {text}");
+            let written: Value = serde_json::from_str(&text).expect("it is JSON");
+            types.insert(written["type"].as_str().map(str::to_owned));
+        }
+    }
+    let all = Event::TYPES.map(|word| Some(word.to_owned()));
+    assert_eq!(types, all.into());
 }
 
 fn check(file: &str) {

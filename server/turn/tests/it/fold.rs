@@ -4,7 +4,7 @@
 use aside_turn::{
     Event,
     history::{CallHistory, CallState, DeliveryState, TurnHistory},
-    record::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason},
+    record::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason, Word},
     response::{Finish, Usage},
 };
 
@@ -113,6 +113,14 @@ fn a_response_that_was_never_whole_does_not_count() {
     assert_eq!(history.step(), 2);
 }
 
+fn perhaps() -> Closed {
+    Closed::Permitted {
+        permission: Word::Unknown("perhaps".into()),
+        new_text: None,
+        shown: None,
+    }
+}
+
 #[test]
 fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
     let played = Play::of("client\ntool run class=more\ndo a run {}");
@@ -120,9 +128,7 @@ fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
     let mut history = TurnHistory::of(&played.events);
     history.apply(&Event::PromptClosed {
         prompt,
-        closed: Closed::Unknown {
-            answer: "perhaps".into(),
-        },
+        closed: perhaps(),
     });
     let call = history.call(CallKey(0)).expect("it was made");
     assert_eq!(*call.state(), CallState::Due);
@@ -134,9 +140,7 @@ fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
     let mut history = TurnHistory::of(&played.events);
     history.apply(&Event::PromptClosed {
         prompt: PromptId("turn-1".into()),
-        closed: Closed::Unknown {
-            answer: "perhaps".into(),
-        },
+        closed: perhaps(),
     });
     let call = history.call(CallKey(0)).expect("it was made");
     let CallState::Held { delivery, .. } = call.state() else {
@@ -149,7 +153,9 @@ fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
 fn a_directive_of_an_unknown_kind_counts_for_nothing() {
     let mut history = TurnHistory::of(&[Event::RequestSent { step: 1 }]);
     history.apply(&Event::Directive {
-        kind: DirectiveKind::Other("shout".into()),
+        kind: DirectiveKind::Other {
+            kind: "shout".into(),
+        },
         text: "Your last response was cut off.".into(),
     });
     assert_eq!((history.cuts(), history.schema_repair()), (0, false));

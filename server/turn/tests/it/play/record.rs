@@ -2,7 +2,7 @@
 
 use aside_turn::{
     question::Source,
-    record::{Closed, Effort, Event, InquiryResponse, PromptSubject, Showing, Vocabulary},
+    record::{Closed, Effort, Event, InquiryResponse, PromptSubject, Showing},
 };
 
 use super::{
@@ -132,13 +132,12 @@ fn closed(closed: &Closed) -> String {
                 .as_ref()
                 .map(|text| format!(" with {text:?}"))
                 .unwrap_or_default();
-            let answer = permission.word();
+            let answer = permission.as_str();
             format!("answered {answer:?}{text}{}", self::shown(shown))
         }
         Closed::Delivered { deliver, shown } => {
             format!("answered {deliver}{}", self::shown(shown))
         }
-        Closed::Unknown { answer } => format!("answered {answer}"),
         Closed::Declined { note, shown } => {
             let note = note
                 .as_ref()
