@@ -24,7 +24,7 @@ const SEVERAL: f64 = 5.0;
 const SHORT: f64 = 1.0;
 
 /// Modules whose types are the spelling of the turn's types for others: on the wire, in the log, in `aside.toml`.
-const MIRRORS: [&str; 3] = ["front::wire", "session::disk", "config::settings"];
+const MIRRORS: [&str; 2] = ["front::wire", "config::settings"];
 
 /// Names that fit every type, so none has one. A type is named for what it is.
 const EMPTY_NAMES: [&str; 24] = [
@@ -106,7 +106,7 @@ fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
         (&["engine", "tool"], true),
         (&["turn::rules", "config::settings"], false),
         (
-            &["turn::effect", "front::wire", "session::disk::answers"],
+            &["turn::effect", "front::wire::requests", "config::settings"],
             false,
         ),
         (
@@ -114,7 +114,7 @@ fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
             true,
         ),
         (&["turn::effect", "turn::record", "front::wire"], true),
-        (&["front::wire", "session::disk"], true),
+        (&["front::wire", "config::settings"], true),
         (&["turn::effect", "front::wired"], true),
     ] {
         let modules: Vec<String> = modules.iter().map(ToString::to_string).collect();
