@@ -1,6 +1,6 @@
-//! What the user approved for good in a workspace: the hashes of what was shown, and what that was.
+//! Kept approvals of a workspace: hashes of what was shown, with a description.
 //!
-//! Only the hash approves. The rest is there for people who look through what they approved.
+//! Only the hash approves. The description is for people who review their approvals.
 
 use std::{
     collections::HashSet,
@@ -18,45 +18,45 @@ use serde::{Deserialize, Serialize};
 
 use super::{log::make_folder, record::time_text};
 
-/// Bytes of the file of approvals.
+/// Maximum size in bytes of the file of approvals.
 const BYTES: u64 = 64 * 1024 * 1024;
 
 /// The approvals of one workspace.
 #[derive(Clone, Debug)]
 pub struct Approvals {
     path: PathBuf,
-    /// Which folder the workspace is, as [`folder::identity`] has it.
+    /// Identity of the workspace's folder; see [`folder::identity`].
     folder: String,
 }
 
-/// An approval as it is kept, a line each.
+/// A kept approval; one line of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeptApproval {
-    /// SHA-256 of all that the approval covers, in hex.
+    /// SHA-256 in hex of everything that the approval covers.
     pub hash: String,
     /// The tool that may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The title of the call, as it was shown.
+    /// Title of the call, as it was shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The command, or what else was shown, whole.
+    /// The whole command, or other text that was shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The folder in which the command runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The folder that the workspace was. In another one that has taken its place, the approval does not stand.
+    /// Identity of the workspace's folder. The approval does not apply to another folder at the same path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// When it was given, as RFC 3339.
+    /// Time of the approval, in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
 impl Approvals {
-    /// The approvals that are kept in the state folder of a workspace, whose own folder is known by `folder`.
+    /// The approvals in the state folder of a workspace; `folder` is the identity of the workspace's own folder.
     #[must_use]
     pub fn of(workspace: &Path, folder: impl Into<String>) -> Self {
         Self {
@@ -65,10 +65,10 @@ impl Approvals {
         }
     }
 
-    /// Keeps an approval that was given at this time since the Unix epoch. Several processes may do so at once.
+    /// Keeps an approval that was given at this time since the Unix epoch. Safe for several processes at once.
     ///
     /// # Errors
-    /// Where its hash is no SHA-256 in hex, or it cannot be written.
+    /// Fails if its hash is not a SHA-256 in hex or it cannot be written.
     pub fn keep(&self, approval: Approval, at: Duration) -> io::Result<()> {
         if !is_hash(&approval.hash) {
             return Err(io::Error::new(
@@ -84,7 +84,7 @@ impl Approvals {
             .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(&self.path)?;
         regular::check(&file.metadata()?)?;
-        // One write, so that lines of two processes never mix. The newline before it ends a torn line.
+        // One write, so that lines of two processes never mix. The leading newline ends a torn line.
         let kept = KeptApproval {
             folder: Some(self.folder.clone()),
             ..KeptApproval::new(approval, at)
@@ -99,18 +99,18 @@ impl Approvals {
         }
     }
 
-    /// The hashes that are approved.
+    /// The approved hashes.
     ///
     /// # Errors
-    /// Where the file is there and cannot be read.
+    /// Fails if the file exists and cannot be read.
     pub fn read(&self) -> io::Result<HashSet<String>> {
         Ok(self.list()?.into_iter().map(|kept| kept.hash).collect())
     }
 
-    /// All that stand, the oldest first, each hash once. Lines that are no approval approve nothing.
+    /// All approvals, the oldest first, each hash once. Invalid lines are ignored.
     ///
     /// # Errors
-    /// Where the file is there and cannot be read.
+    /// Fails if the file exists and cannot be read.
     pub fn list(&self) -> io::Result<Vec<KeptApproval>> {
         let text = match regular::read(&self.path, BYTES) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -123,10 +123,10 @@ impl Approvals {
         Ok(kept.filter(|kept| seen.insert(kept.hash.clone())).collect())
     }
 
-    /// Takes an approval back. False where there is no such approval.
+    /// Revokes an approval. Returns false if there is no such approval.
     ///
     /// # Errors
-    /// Where the file cannot be read, or not be written anew.
+    /// Fails if the file cannot be read or replaced.
     pub fn revoke(&self, hash: &str) -> io::Result<bool> {
         let _lock = self.lock(FlockOperation::LockExclusive)?;
         let mut kept = self.list()?;
@@ -145,10 +145,10 @@ impl Approvals {
         Ok(true)
     }
 
-    /// Takes all approvals back.
+    /// Revokes all approvals.
     ///
     /// # Errors
-    /// Where the file cannot be taken away.
+    /// Fails if the file cannot be removed.
     pub fn revoke_all(&self) -> io::Result<()> {
         let _lock = self.lock(FlockOperation::LockExclusive)?;
         match fs::remove_file(&self.path) {
@@ -161,7 +161,7 @@ impl Approvals {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// Held while the file is written: what is added to it must not be lost where it is replaced.
+    /// Locks the file, so that an appended approval is not lost when the file is replaced.
     fn lock(&self, operation: FlockOperation) -> io::Result<File> {
         make_folder(self.state_folder())?;
         let lock = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! What a user attaches: read with a bound, told apart by what it holds, and kept with a conversation.
+//! Attachments of the user: read within a bound, classified by content, and kept with a conversation.
 
 use std::{
     fs::File,
@@ -10,14 +10,14 @@ use aside_turn::attachment::{Attachment, Content, Media, MediaType};
 
 use super::blobs::Blobs;
 
-/// Bytes of a text, at the most.
+/// Maximum size of a text in bytes.
 const TEXT: u64 = 16 * 1024 * 1024;
-/// Bytes of all that goes along with one message, at the most.
+/// Maximum size in bytes of all attachments of one message.
 const TOGETHER: u64 = 64 * 1024 * 1024;
-/// Bytes that tell what something is.
+/// Number of bytes by which the type of a file is detected.
 const BEGINNING: u64 = 16;
 
-/// Something attached to a message whose bytes no conversation keeps yet.
+/// An attachment whose bytes no conversation keeps yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedFile {
     /// The path that it was read from, or `stdin`.
@@ -31,72 +31,72 @@ pub struct AttachedFile {
 pub enum AttachedContent {
     /// A text of any kind, in UTF-8.
     Text(String),
-    /// An image or a PDF, and its bytes.
+    /// An image or a PDF, with its bytes.
     Media(MediaType, Vec<u8>),
 }
 
-/// Why something cannot be attached.
+/// Reason why a file cannot be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{name} cannot be attached: {source}; name a file that can be read")]
     Unreadable {
-        /// What was to be attached.
+        /// Name of the attachment.
         name: String,
-        /// What the system said when it was read.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// It is larger than anything of its kind may be.
+    /// The file exceeds the limit for its kind.
     #[error(
         "{name} is {what} of more than {most} bytes, and larger ones are not sent; attach {instead}"
     )]
     TooLarge {
-        /// What was to be attached.
+        /// Name of the attachment.
         name: String,
-        /// What kind of file it is.
+        /// Kind of the file.
         what: &'static str,
-        /// The most bytes that a file of its kind may have.
+        /// Limit in bytes.
         most: u64,
-        /// What to attach in its place.
+        /// A better attachment.
         instead: &'static str,
     },
-    /// All of it together is too large.
+    /// The attachments together exceed the limit.
     #[error(
         "{name} makes the attachments more than {} MiB together; attach fewer",
         TOGETHER >> 20
     )]
     TooMuch {
-        /// The first attachment for which there is no room.
+        /// The first attachment beyond the limit.
         name: String,
     },
-    /// It is nothing that a model can be shown.
+    /// No model accepts this type of file.
     #[error(
         "{name} is neither UTF-8 text nor a PNG, JPEG, GIF or WebP image nor a PDF; convert it first"
     )]
     Neither {
-        /// What was to be attached.
+        /// Name of the attachment.
         name: String,
     },
-    /// A part was asked for that is not there.
+    /// The requested part does not exist.
     #[error("{name} has no line {line}; attach lines that are there")]
     NoLine {
-        /// What was to be attached.
+        /// Name of the attachment.
         name: String,
         /// The first line of the part, counted from 1.
         line: u32,
     },
-    /// A part was asked for of something that has no lines.
+    /// A part was requested of a file without lines.
     #[error("{name} is {what}, which has no lines to choose from; attach it without a range")]
     NoLines {
-        /// What was to be attached.
+        /// Name of the attachment.
         name: String,
-        /// What kind of file it is.
+        /// Kind of the file.
         what: &'static str,
     },
 }
 
 impl AttachedFile {
-    /// Attaches a text that is at hand.
+    /// Attaches a text.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -105,15 +105,15 @@ impl AttachedFile {
         }
     }
 
-    /// Reads a file. What it is counts, not what it is called.
+    /// Reads a file. Its content decides the type, not its name.
     ///
     /// # Errors
-    /// [`AttachError`]; no more is read than may be attached.
+    /// [`AttachError`]. Reads at most as much as may be attached.
     pub fn read_file(name: &str, path: &Path) -> Result<Self, AttachError> {
         let open = || {
             let file = File::open(path)?;
             let about = file.metadata()?;
-            // Only of a regular file the length says something.
+            // Only a regular file has a meaningful length.
             let size = about.is_file().then_some(about.len());
             Ok((file, size))
         };
@@ -121,10 +121,10 @@ impl AttachedFile {
         Self::read_sized(name, file, size)
     }
 
-    /// Reads what comes from somewhere else, such as a pipe.
+    /// Reads an attachment from another source, such as a pipe.
     ///
     /// # Errors
-    /// As for a file.
+    /// The same as for a file.
     pub fn read(name: &str, input: impl Read) -> Result<Self, AttachError> {
         Self::read_sized(name, input, None)
     }
@@ -161,10 +161,10 @@ impl AttachedFile {
         })
     }
 
-    /// A part of its text.
+    /// Reduces a text to a part.
     ///
     /// # Errors
-    /// [`AttachError::NoLines`] where it has none.
+    /// [`AttachError::NoLines`] for an image or a PDF.
     pub fn part(self, part: impl FnOnce(&str) -> String) -> Result<Self, AttachError> {
         match self.content {
             AttachedContent::Text(text) => Ok(Self::text(self.name, part(&text))),
@@ -175,7 +175,7 @@ impl AttachedFile {
         }
     }
 
-    /// How many bytes it has.
+    /// Size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         match &self.content {
@@ -184,16 +184,16 @@ impl AttachedFile {
         }
     }
 
-    /// It is an image or a PDF.
+    /// Whether this is an image or a PDF.
     #[must_use]
     pub fn is_media(&self) -> bool {
         matches!(self.content, AttachedContent::Media(..))
     }
 
-    /// Puts the bytes of an image or PDF beside the log of a conversation.
+    /// Stores the bytes of an image or PDF beside the log of a conversation.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// Fails if they cannot be written.
     pub fn keep(self, blobs: &Blobs) -> io::Result<Attachment> {
         let content = match self.content {
             AttachedContent::Text(text) => Content::Text(text),
@@ -210,10 +210,10 @@ impl AttachedFile {
     }
 }
 
-/// What goes along with one message, in order. What comes after an error, or after too much, is not read.
+/// Collects the attachments of one message, in order. Stops reading at the first error or at the limit.
 ///
 /// # Errors
-/// The first.
+/// The first error.
 pub fn together(
     each: impl IntoIterator<Item = Result<AttachedFile, AttachError>>,
 ) -> Result<Vec<AttachedFile>, AttachError> {

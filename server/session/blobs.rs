@@ -1,5 +1,4 @@
-//! Bytes beside the log, named by their SHA-256: large outputs, what files were before an edit, and the images and
-//! PDFs that are attached.
+//! Bytes beside the log, named by their SHA-256: large outputs, files before an edit, attached images and PDFs.
 
 use std::{
     fs::{self, File},
@@ -28,10 +27,10 @@ impl Blobs {
         }
     }
 
-    /// Keeps bytes and returns their name. A blob is there whole or not at all.
+    /// Stores bytes and returns their name. A blob is stored completely or not at all.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// Fails if they cannot be written.
     pub fn keep(&self, bytes: &[u8]) -> io::Result<String> {
         let name = aside_base::digest::sha256(bytes);
         let path = self.folder.join(&name);
@@ -44,10 +43,10 @@ impl Blobs {
         Ok(name)
     }
 
-    /// Reads a part of a blob; the part that is there, where the range goes beyond its end.
+    /// Reads a part of a blob, as far as the range lies within it.
     ///
     /// # Errors
-    /// Where there is no blob of that name, or it cannot be read.
+    /// Fails if the blob does not exist or cannot be read.
     pub fn read(&self, name: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
         let file = self.open(name)?;
         let end = range.end.min(file.metadata()?.len());
@@ -57,10 +56,10 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// Reads all of a blob, which has this many bytes and is as it was kept.
+    /// Reads a whole blob and verifies its size and its hash.
     ///
     /// # Errors
-    /// As for a part; and where it has another size, or its bytes are not those that it is named by.
+    /// Fails if the blob does not exist, cannot be read, or has another size or hash.
     pub fn read_whole(&self, name: &str, size: u64) -> io::Result<Vec<u8>> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the bytes were changed");
         if self.size(name)? != size {
@@ -73,21 +72,21 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// How many bytes a blob has.
+    /// Size of a blob in bytes.
     ///
     /// # Errors
-    /// Where there is no blob of that name.
+    /// Fails if the blob does not exist.
     pub fn size(&self, name: &str) -> io::Result<u64> {
         Ok(self.open(name)?.metadata()?.len())
     }
 
-    /// Gives another conversation the blobs whose names stand in these bytes.
+    /// Copies to another conversation the blobs whose names occur in these bytes.
     pub(super) fn share(&self, named_in: &[u8], with: &Self) -> io::Result<()> {
         for name in names_in(named_in) {
             let (from, to) = (self.folder.join(name), with.folder.join(name));
             if from.exists() && !to.exists() {
                 make_folder(&with.folder)?;
-                // A blob never changes, so two names for one file are as good as two files.
+                // A blob never changes, so a hard link is as good as a copy.
                 fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()))?;
             }
         }
@@ -95,7 +94,7 @@ impl Blobs {
     }
 
     fn open(&self, name: &str) -> io::Result<File> {
-        // A name comes from a log or a model: it must not lead anywhere else.
+        // The name comes from a log or a model and must not lead elsewhere.
         if names_in(name.as_bytes()).next() != Some(name) {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
@@ -106,7 +105,7 @@ impl Blobs {
     }
 }
 
-/// The names of blobs in a text: what stands in it as 64 hex digits, no more and no less.
+/// The names of blobs in a text: runs of exactly 64 hex digits.
 fn names_in(text: &[u8]) -> impl Iterator<Item = &str> {
     text.split(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         .filter(|run| run.len() == 64)

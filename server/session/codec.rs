@@ -1,4 +1,4 @@
-//! A record as a line of the log, and back.
+//! Encodes and decodes the lines of the log.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::record::{Entry, Record, VERSION, time_of, time_text};
 
-/// What stands before the fields of an entry.
+/// Fields that precede those of an entry.
 #[derive(Serialize)]
 struct Line<'a> {
     v: u64,
@@ -23,9 +23,9 @@ struct Line<'a> {
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
-    /// What kind of fault.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// In words that follow "line 7".
+    /// Words that follow "line 7".
     pub what: String,
 }
 
@@ -36,13 +36,13 @@ impl LineError {
     }
 }
 
-/// `,"crc":"01234567"}`: the last member of each line, over all bytes before it.
+/// Length of `,"crc":"01234567"}`, the last member of each line: a checksum of all bytes before it.
 const CHECKSUM: usize = 18;
 
-/// A record as a line, newline included.
+/// Encodes a record as a line, newline included.
 ///
 /// # Errors
-/// Where it cannot be written as JSON.
+/// Fails if it cannot be written as JSON.
 pub fn encode(
     seq: u64,
     time: Duration,
@@ -62,10 +62,10 @@ pub fn encode(
     Ok(line)
 }
 
-/// Reads a line, without its newline.
+/// Decodes a line without its newline.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the line.
 pub fn decode(line: &[u8]) -> Result<Record, LineError> {
     check(line)?;
     let mut fields: Map<String, Value> = serde_json::from_slice(line)
@@ -113,7 +113,7 @@ fn incomplete(what: &str) -> LineError {
     LineError::new(FaultKind::Incomplete, what)
 }
 
-/// Whether a line, without its newline, is as it was written.
+/// Verifies the checksum of a line without its newline.
 pub(super) fn check(line: &[u8]) -> Result<(), LineError> {
     let wrong = || {
         let what = "does not match its checksum";

@@ -1,4 +1,4 @@
-//! One conversation in a store: where it is, and what it is doing.
+//! A conversation in a store: its place and its activity.
 
 use std::{
     io::{self, BufRead, BufReader},
@@ -20,33 +20,33 @@ use super::{
     store_error::StoreError,
 };
 
-/// One conversation. Having one takes no lock and reads nothing.
+/// A conversation. Creating this takes no lock and reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversation {
     pub(super) id: String,
     pub(super) folder: PathBuf,
 }
 
-/// What a list shows of a conversation.
+/// A conversation as the list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationSummary {
     /// The conversation's id.
     pub id: String,
-    /// The first line of its first prompt, until renamed; empty before.
+    /// Title: the first line of the first message, until renamed; empty before.
     pub title: String,
-    /// When it was created, since the Unix epoch.
+    /// Time of creation, since the Unix epoch.
     pub created: Duration,
-    /// When something was last recorded.
+    /// Time of the last record, since the Unix epoch.
     pub updated: Duration,
-    /// How many turns it has.
+    /// Number of turns.
     pub turns: u32,
-    /// Whether a turn runs, waits or was interrupted.
+    /// Current activity.
     pub status: ConversationActivity,
-    /// How many prompts of its last turn are open.
+    /// Number of open prompts of the last turn.
     pub prompts: usize,
 }
 
-/// What a conversation is doing now, as far as its log and its lock say.
+/// Current activity of a conversation, from its log and its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversationActivity {
     /// No turn runs, and none can be resumed.
@@ -59,14 +59,14 @@ pub enum ConversationActivity {
     Interrupted,
 }
 
-/// How much of a conversation a fork takes over.
+/// Extent of a fork.
 #[derive(Clone, Copy, Debug)]
 pub enum ForkExtent<'a> {
     /// The whole conversation as it is now.
     Now,
-    /// All turns up to and with that of this id.
+    /// All turns up to and including the one with this id.
     Turn(&'a str),
-    /// The first turns, as many as the number says; at least one.
+    /// This many first turns; at least one.
     Turns(u32),
 }
 
@@ -89,46 +89,46 @@ impl Conversation {
         Blobs::of(&self.folder)
     }
 
-    /// The files that are under way into its workspace.
+    /// Notes about files that are being written into the workspace.
     #[must_use]
     pub fn under_way(&self) -> FilesUnderWay {
         FilesUnderWay::of(self.folder.parent().unwrap_or(&self.folder))
     }
 
-    /// Opens it for writing.
+    /// Opens the log for writing.
     ///
     /// # Errors
-    /// [`OpenError::Held`] where somebody else has it open.
+    /// [`OpenError::Held`] if another process has it open.
     pub fn log(&self, now: Duration) -> Result<Log, OpenError> {
         Log::open(&self.folder, now)
     }
 
-    /// Reads all of it, see [`lines::read_all`].
+    /// Reads the whole log; see [`lines::read_all`].
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn read_all(&self) -> io::Result<LogLines> {
         lines::read_all(&self.folder)
     }
 
-    /// Reads its last turn, see [`lines::read_last_turn`].
+    /// Reads the last turn; see [`lines::read_last_turn`].
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn read_last_turn(&self) -> io::Result<LogLines> {
         lines::read_last_turn(&self.folder)
     }
 
-    /// Whether it has a turn of this id. Reads lines until one is found.
+    /// Whether the conversation has a turn with this id. Reads lines until one is found.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn has_turn(&self, id: &str) -> io::Result<bool> {
         let mut reader = BufReader::new(regular::open(&self.folder.join(EVENTS))?);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line)? > 0 {
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
-            // Most lines need not be decoded to see that they are not of this turn.
+            // Most lines can be skipped without decoding.
             let may_be = text.windows(id.len()).any(|part| part == id.as_bytes());
             if may_be && codec::decode(text).is_ok_and(|it| it.turn.as_deref() == Some(id)) {
                 return Ok(true);
@@ -138,15 +138,15 @@ impl Conversation {
         Ok(false)
     }
 
-    /// What the list shows of it.
+    /// The summary for the list.
     ///
     /// # Errors
-    /// Where its log cannot be read.
+    /// Fails if the log cannot be read.
     pub fn listed(&self) -> io::Result<ConversationSummary> {
         Ok(self.summary(meta::read(&self.folder)?))
     }
 
-    /// What the list shows of it, where this is known of it.
+    /// The summary for the list, from known metadata.
     pub(super) fn summary(&self, meta: meta::Meta) -> ConversationSummary {
         let prompts = meta.standing.open.len();
         let ended = meta.turn.is_none()
@@ -156,7 +156,7 @@ impl Conversation {
                 .is_some_and(|outcome| outcome != Outcome::Interrupted);
         let stopped = meta.standing.outcome == Some(Outcome::Interrupted);
         let status = match prompts {
-            // Of a turn that has ended nobody needs to know whether the lock is held, which takes a look at it.
+            // For an ended turn the lock need not be checked.
             _ if ended => ConversationActivity::Idle,
             _ if stopped || !lock::is_held(&self.folder) => ConversationActivity::Interrupted,
             0 => ConversationActivity::Running,
@@ -189,7 +189,7 @@ impl Conversation {
         }
     }
 
-    /// The log's lines before the first turn that is not wanted.
+    /// The lines of the log within an extent.
     pub(super) fn lines_until(&self, until: ForkExtent) -> Result<Vec<u8>, StoreError> {
         let file = regular::open(&self.folder.join(EVENTS)).map_err(self.failed())?;
         let (mut reader, mut lines) = (BufReader::new(file), Vec::new());

@@ -1,4 +1,4 @@
-//! A conversation as markdown, for people: what was asked, done and answered, by whom.
+//! Export of a conversation as markdown for people: messages, calls, questions and their answerers.
 
 use std::{collections::HashSet, fmt::Write};
 
@@ -21,31 +21,32 @@ use text::{
     code, codes, cut, fence, labelled, labelled_of_others, one_line, phrase, plain, quoted,
 };
 
-/// The lines of a tool's result that are shown.
+/// Maximum number of lines shown of a tool's result.
 const RESULT_LINES: usize = 20;
 
-/// Who reads a page.
+/// Reader of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageReader {
-    /// A program that shows markdown, which can fold the results of tools away.
+    /// A program that renders markdown and can fold the results of tools.
     Viewer,
-    /// A person who looks at the text itself.
+    /// A person who reads the text itself.
     Person,
 }
 
-/// Turns as a page.
+/// A page of turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkdownPage {
     /// The whole page.
     pub text: String,
-    /// The line on which each turn begins, counted from 0.
+    /// First line of each turn, counted from 0.
     pub turn_lines: Vec<usize>,
 }
 
-/// Renders turns. What models and tools wrote loses terminal escapes, shows what is hidden in it, and cannot pass for
-/// anybody else's words: a person's stand in a quotation of their own, which nobody else's text can begin. Secrets are
-/// not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
-/// from 1.
+/// Renders turns; the first one has the number `first` in its conversation, from 1.
+///
+/// Text of models and tools loses terminal escapes, shows its hidden characters, and cannot pass for anybody else's
+/// words: a person's words are in a quotation, which no other text can begin. Secrets are not on record, and so not on
+/// the page.
 #[must_use]
 pub fn markdown(title: &str, first: usize, turns: &[Turn], reader: PageReader) -> MarkdownPage {
     let title = if title.is_empty() {
@@ -84,12 +85,12 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn], reader: PageReader) -
     }
 }
 
-/// One turn on its way to the page. Each part is a paragraph: an empty line, then text.
+/// A turn that is being rendered. Each part is a paragraph: an empty line, then text.
 struct TurnPage<'a> {
     page: &'a mut String,
     turn: &'a Turn,
     history: &'a TurnHistory,
-    /// The calls that are questions of the assistant's own.
+    /// Calls that are questions of the assistant's own.
     questions: HashSet<CallKey>,
     reader: PageReader,
 }
@@ -103,7 +104,7 @@ impl TurnPage<'_> {
                 continue;
             }
             self.event(event);
-            // Others may be asked before it is answered: an answer is told where its question is.
+            // Other questions may be asked in between, so an answer is shown with its question.
             if let Some(answer) = answer_to(event, &turn.events[at + 1..]) {
                 let answer = at + 1 + answer;
                 self.event(&turn.events[answer]);
@@ -157,7 +158,7 @@ impl TurnPage<'_> {
                 self.part(&labelled_of_others("**Aside to the model:**", text));
             }
             Event::Text { text, .. } => self.part(&block(plain(text).trim())),
-            // What the assistant asks is there as a question.
+            // Questions of the assistant are shown as questions and not as calls.
             Event::ToolCall { call, .. } if self.questions.contains(call) => {}
             Event::ToolCall {
                 name, arguments, ..
@@ -287,8 +288,8 @@ impl TurnPage<'_> {
     }
 }
 
-/// The place of what settled a question or prompt, in the events that follow it; none where it is open, or where it was
-/// put anew before.
+/// The place, in the following events, of the one that settled a question or prompt. `None` if it is open or was put
+/// again before.
 fn answer_to(asked: &Event, later: &[Event]) -> Option<usize> {
     match asked {
         Event::InquiryRequest { id, .. } => {
@@ -309,7 +310,7 @@ fn answer_to(asked: &Event, later: &[Event]) -> Option<usize> {
     }
 }
 
-/// The calls by which the assistant asked, and no tool did.
+/// The calls by which the assistant itself asked.
 fn questions(history: &TurnHistory) -> HashSet<CallKey> {
     let (mut own, mut others) = (HashSet::new(), HashSet::new());
     for asked in history.questions() {
@@ -373,7 +374,7 @@ fn answered(response: &InquiryResponse) -> String {
     }
 }
 
-/// The chosen options of an answer, in one line where that is unmistakable.
+/// The chosen options of an answer, in one line if that is unambiguous.
 fn list(chosen: &[serde_json::Value]) -> String {
     let texts: Vec<&str> = chosen
         .iter()
@@ -431,7 +432,7 @@ fn settled(closed: &Closed) -> String {
     }
 }
 
-/// What a turn took; nothing where that is not known.
+/// The usage of a turn; empty if it is not known.
 fn tokens(usage: &Usage) -> String {
     let read = usage.input + usage.cache_read + usage.cache_write;
     if read + usage.output == 0 && usage.cost.is_none_or(|cost| cost <= 0.0) {
@@ -446,7 +447,7 @@ fn tokens(usage: &Usage) -> String {
     )
 }
 
-/// The name of what is attached; of an image or PDF also what it is and how large.
+/// The name of an attachment; for an image or PDF also its type and size.
 fn attached(attachment: &Attachment) -> String {
     let name = code(&one_line(&attachment.name));
     match attachment.media() {

@@ -1,5 +1,5 @@
-//! What the list shows of all conversations of a store: a cache of their own caches, in `index.json`, so that a long list
-//! is one file to read. Whoever deletes or breaks it loses time alone.
+//! `index.json`: a cache of the summaries of all conversations of a store, so that a long list is one file to read.
+//! Without it, or if it is damaged, the list only takes longer.
 
 use std::{
     collections::HashMap,
@@ -18,29 +18,29 @@ use super::meta::{self, Meta, ReadMeta};
 /// The name of the file in the store's folder.
 const INDEX: &str = "index.json";
 
-/// Bytes of an index, at the most; a longer one is none of ours.
+/// Maximum size of an index in bytes; a longer file is ignored.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// Of this file's form; another one is made anew.
+/// Version of the file format; a file of another version is rebuilt.
 const VERSION: u32 = 2;
 
-/// With fewer conversations that the index does not know as they are it is not written again; each has a cache of its own.
+/// Number of changed conversations from which the index is written again; each also has a cache of its own.
 const WORTH: usize = 16;
 
-/// With fewer of them they are read by one thread.
+/// Number of conversations from which several threads read.
 const MANY: usize = 128;
 
-/// Threads that read conversations, at the most.
+/// Maximum number of threads that read conversations.
 const THREADS: usize = 4;
 
-/// What was known of the conversations when it was written.
+/// Summaries of the conversations as of the last write.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ConversationIndex {
     v: u32,
     conversations: HashMap<String, IndexedConversation>,
 }
 
-/// One conversation, and by what is seen whether its log is still the same.
+/// A conversation, with the properties that show whether its log has changed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct IndexedConversation {
     length: u64,
@@ -50,14 +50,14 @@ struct IndexedConversation {
     meta: Meta,
 }
 
-/// A conversation that the index does not know as it is now.
+/// A conversation that changed since the index was written.
 struct ReadConversation {
     id: String,
     read: ReadMeta,
 }
 
 impl ConversationIndex {
-    /// The index of this store; an empty one where there is none.
+    /// Loads the index of a store; empty if there is none.
     pub(super) fn load(store: &Path) -> Self {
         let bytes = regular::read(&store.join(INDEX), MOST).ok();
         let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -65,8 +65,8 @@ impl ConversationIndex {
             .unwrap_or_default()
     }
 
-    /// What the list shows of each of these conversations of the store, whose logs are these. One that cannot be read is
-    /// left out. What was read is kept for the next time: here where it is much, else by each conversation.
+    /// The summaries of these conversations, whose logs are given. One that cannot be read is left out. New summaries are
+    /// cached in the index if there are many, or else in each conversation.
     pub(super) fn listed(
         mut self,
         store: &Path,
@@ -100,7 +100,7 @@ impl ConversationIndex {
         listed.collect()
     }
 
-    /// Reads these conversations, many of them side by side. One that cannot be read is known no more.
+    /// Reads these conversations, many of them in parallel. One that cannot be read is dropped from the index.
     fn read(&mut self, store: &Path, ids: &[&String]) -> Vec<ReadConversation> {
         let known = &self.conversations;
         let read = |id: &&String| {
@@ -119,7 +119,7 @@ impl ConversationIndex {
             let (first, rest) = ids.split_at(ids.len().div_ceil(threads));
             let parts = rest.chunks(first.len().max(1)).map(|part| {
                 let work = move || part.iter().filter_map(read).collect::<Vec<_>>();
-                // Where the system gives no thread, this one does it all.
+                // Without further threads, this one reads all.
                 let thread = thread::Builder::new().spawn_scoped(scope, work).ok();
                 (part, thread)
             });
@@ -137,7 +137,7 @@ impl ConversationIndex {
         all
     }
 
-    /// Writes it. Who may not write may still list.
+    /// Writes the index. A failure is ignored, because the list works without it.
     fn save(&mut self, store: &Path) {
         self.v = VERSION;
         let write = || -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Reading a log, whoever writes it: whole, or backwards from its end.
+//! Reads a log, whoever writes it: whole, or backwards from its end.
 
 use std::{
     fs::File,
@@ -18,23 +18,23 @@ use super::{
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";
 
-/// What was read of a log.
+/// Records and faults of a log.
 #[derive(Debug, Default, PartialEq)]
 pub struct LogLines {
-    /// In the order in which they were appended, wherever in the file they stand now.
+    /// Records in the order of appending, even if lines were swapped.
     pub records: Vec<Record>,
-    /// What could not be read. It is for the user and the model to know of.
+    /// Unreadable lines, which the user and the model are told of.
     pub faults: Vec<UnreadableLine>,
 }
 
-/// A place in a log that could not be read and was left out.
+/// A line of a log that could not be read and was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableLine {
-    /// Counted from 1; 0 where the lines before it were not counted.
+    /// Number of the line from 1; 0 if the lines before were not counted.
     pub line: u64,
-    /// What kind of fault.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// What is wrong, in words that follow "line 7".
+    /// Words that follow "line 7".
     pub what: String,
 }
 
@@ -57,10 +57,10 @@ impl std::fmt::Display for UnreadableLine {
     }
 }
 
-/// Reads a whole log and verifies each line. Memory is what the records take, and one line.
+/// Reads a whole log and verifies each line. Takes the memory of the records and one line.
 ///
 /// # Errors
-/// Where the file cannot be read. What is wrong *in* it is a [`UnreadableLine`]; a log that is not there is empty.
+/// Fails if the file cannot be read. A fault *within* it is an [`UnreadableLine`]; a missing log is empty.
 pub fn read_all(folder: &Path) -> io::Result<LogLines> {
     let Some(file) = open(folder)? else {
         return Ok(LogLines::default());
@@ -98,17 +98,17 @@ pub fn read_all(folder: &Path) -> io::Result<LogLines> {
     Ok(lines)
 }
 
-/// Lines that changed places are put back, and one that stands there twice counts once.
+/// Sorts records by number and drops duplicates.
 fn in_order(records: &mut Vec<Record>) {
     records.sort_by_key(|record| record.seq);
     records.dedup();
 }
 
-/// Reads the last turn alone, from its start (or the log's) to the log's end. The cost is that of the turn,
-/// however long the conversation is.
+/// Reads only the last turn, from its start (or the log's) to the log's end. The cost depends on the turn and not on the
+/// conversation.
 ///
 /// # Errors
-/// Where the file cannot be read. A log that is not there is empty.
+/// Fails if the file cannot be read. A missing log is empty.
 pub fn read_last_turn(folder: &Path) -> io::Result<LogLines> {
     let Some(file) = open(folder)? else {
         return Ok(LogLines::default());
@@ -141,7 +141,7 @@ fn torn() -> LineError {
     LineError::new(FaultKind::Torn, "is cut off; its event was never complete")
 }
 
-/// How much is read at once, at first.
+/// Size in bytes of the first read.
 const BLOCK: usize = 16 * 1024;
 
 fn open(folder: &Path) -> io::Result<Option<File>> {
@@ -156,7 +156,7 @@ fn whole(line: &[u8]) -> Result<&[u8], LineError> {
     line.strip_suffix(b"\n").ok_or_else(torn)
 }
 
-/// The length of a log without a torn tail: where its last newline ends.
+/// The length of a log without a torn tail: the end of its last newline.
 pub(super) fn end_of_last_line(file: &File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut block = vec![0; BLOCK];
@@ -175,13 +175,13 @@ pub(super) fn end_of_last_line(file: &File, length: u64) -> io::Result<u64> {
 /// The lines of a file from the last to the first.
 pub(super) struct Backwards<'a> {
     file: &'a File,
-    /// What was read and not yet given: the bytes from `start` on.
+    /// Bytes from `start` on that were read and not returned yet.
     buffer: Vec<u8>,
     start: u64,
 }
 
 impl<'a> Backwards<'a> {
-    /// `end` is where a newline ends, or 0.
+    /// Starts at `end`, which is the end of a newline, or 0.
     pub(super) fn new(file: &'a File, end: u64) -> Self {
         Self {
             file,
@@ -190,11 +190,11 @@ impl<'a> Backwards<'a> {
         }
     }
 
-    /// The line before the one that was given last, without its newline.
+    /// The preceding line, without its newline.
     pub(super) fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut searched = 0;
         loop {
-            // The last byte of the buffer is the newline of the line that is looked for.
+            // The last byte of the buffer is the newline of the wanted line.
             let unsearched = self.buffer.len().saturating_sub(1).saturating_sub(searched);
             let newline = self.buffer[..unsearched]
                 .iter()
@@ -208,7 +208,7 @@ impl<'a> Backwards<'a> {
         }
     }
 
-    /// Blocks grow with what is there, so that a long line is not moved over and over.
+    /// Reads another block. Blocks grow, so that a long line is not moved again and again.
     fn read_more(&mut self) -> io::Result<()> {
         let size = BLOCK.max(self.buffer.len());
         let size = usize::try_from(self.start).unwrap_or(size).min(size);

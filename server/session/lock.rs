@@ -1,4 +1,4 @@
-//! Who may write: one process at a time, by a `flock` on a file that is never renamed.
+//! The write lock: one process at a time, by `flock` on a file that is never renamed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,28 +14,28 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::record::time_text;
 
-/// How often a lock is tried again while nobody but [`is_held`] has it, which takes it for an instant.
+/// Number of retries while only [`is_held`], which takes the lock for an instant, holds it.
 const TRIES: usize = 1000;
 
-/// The right to write, until it is dropped or the process ends, however that ends.
+/// The write lock, until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
-/// Why there is no lock.
+/// Reason why a lock cannot be taken.
 pub(super) enum LockError {
-    /// Another holds it: `process 123 since 2025-…`.
+    /// Another process holds it: `process 123 since 2025-…`.
     Held(String),
-    /// It cannot be had at all.
+    /// An I/O error.
     Io(io::Error),
 }
 
 impl Lock {
-    /// Takes the lock of a folder and writes down who has it. Does not wait for another writer.
+    /// Takes the lock of a folder and notes the holder. Does not wait for another writer.
     pub(super) fn take(folder: &Path, now: Duration) -> Result<Self, LockError> {
         Self::take_between(folder, now, thread::yield_now)
     }
 
-    /// As [`Lock::take`]; `pause` is called before each new try while others only look whether it is held.
+    /// Takes the lock; `pause` is called before each retry while others only check it.
     fn take_between(
         folder: &Path,
         now: Duration,
@@ -55,8 +55,8 @@ impl Lock {
         regular::check(&about).map_err(LockError::Io)?;
         let mut tries = 0;
         while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(LockError::Io)? {
-            // A shared lock can be had beside those that look, but not beside a writer. It goes at once, since it
-            // would keep others from the exclusive one.
+            // A shared lock is possible beside checks, but not beside a writer. It is released at once, because it would
+            // block the exclusive lock of others.
             let only_looks =
                 try_lock(&file, FlockOperation::NonBlockingLockShared).map_err(LockError::Io)?;
             unlock(&file);
@@ -72,12 +72,12 @@ impl Lock {
     }
 
     fn sign(&self, path: &Path, now: Duration) -> io::Result<()> {
-        // The folder may have been deleted between opening and locking; its lock is nobody's then.
+        // The folder may have been deleted between opening and locking; the lock protects nothing then.
         if fs::metadata(path)?.ino() != self.0.metadata()?.ino() {
             return Err(io::ErrorKind::NotFound.into());
         }
         let text = format!("process {} since {}\n", std::process::id(), time_text(now));
-        // The lock holds unsigned, too: on a full disk a conversation can still be deleted.
+        // The lock is valid without the note, so that a conversation can be deleted on a full disk.
         let _ = self
             .0
             .set_len(0)
@@ -87,20 +87,20 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// An empty lock file tells those who list that nobody needs to be looked for.
+    /// Empties the file, which tells a list that no holder needs to be checked.
     fn drop(&mut self) {
         let _ = self.0.set_len(0);
         unlock(&self.0);
     }
 }
 
-/// Whether some process holds the lock of a folder.
+/// Whether a process holds the lock of a folder.
 pub(super) fn is_held(folder: &Path) -> bool {
     let Ok(file) = regular::open(&folder.join("lock")) else {
         return false;
     };
     let signed = file.metadata().is_ok_and(|about| about.len() > 0);
-    // Only after a crash is the file signed and the lock free, so that this look takes it for an instant.
+    // Only after a crash does the file have a note while the lock is free, so this check takes it for an instant.
     let is_free = || {
         let taken = try_lock(&file, FlockOperation::NonBlockingLockShared).unwrap_or(false);
         unlock(&file);
@@ -109,8 +109,8 @@ pub(super) fn is_held(folder: &Path) -> bool {
     signed && !is_free()
 }
 
-/// Closing the file is not enough: a child process that this one forks at the same moment keeps a copy of the
-/// descriptor, and with it the lock, until it runs its own program.
+/// Unlocks explicitly. Closing the file is not enough: a child process that is forked at the same moment keeps a copy of
+/// the descriptor, and with it the lock, until it runs its own program.
 fn unlock(file: &File) {
     let _ = flock(file, FlockOperation::Unlock);
 }

@@ -1,4 +1,4 @@
-//! One conversation, open for writing.
+//! A conversation that is open for writing.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
@@ -18,45 +18,45 @@ use super::{
     record::Entry,
 };
 
-/// A log that this process alone appends to. Opening and appending cost the same however long it is.
+/// A log that only this process appends to. The cost of opening and appending does not depend on its length.
 #[derive(Debug)]
 pub struct Log {
     file: Arc<File>,
-    /// Where the last whole line ends.
+    /// End of the last complete line.
     length: u64,
     /// The number of the next event.
     next: u64,
     repaired: Option<String>,
-    /// Why nothing can be appended any more.
+    /// The error after which nothing can be appended.
     broken: Option<(io::ErrorKind, String)>,
     _lock: Lock,
 }
 
-/// Why a log cannot be opened for writing.
+/// Reason why a log cannot be opened for writing.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process writes it. It can still be read.
+    /// Another process has it open for writing. Reading is still possible.
     #[error("the conversation is open in {holder}; end that first, or only read it")]
     Held {
         /// `process 123 since 2025-01-02T03:04:05.678Z`.
         holder: String,
     },
-    /// It cannot be had at all.
+    /// An I/O error.
     #[error("cannot write the conversation in {}: {source}; check that folder and its disk", folder.display())]
     Io {
         /// The conversation's folder.
         folder: PathBuf,
-        /// What went wrong.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
 impl Log {
-    /// Opens the log in a folder that is there, takes its lock, and repairs its tail: a torn last line is set
-    /// aside in a file of its own and [`Log::repaired`] says so.
+    /// Opens the log in an existing folder, takes its lock, and repairs its tail: a torn last line is moved to a file of
+    /// its own, as [`Log::repaired`] reports.
     ///
     /// # Errors
-    /// [`OpenError::Held`] where another process (or another `Log` of this one) has it open.
+    /// [`OpenError::Held`] if another process, or another `Log` of this one, has it open.
     pub fn open(folder: &Path, now: Duration) -> Result<Self, OpenError> {
         let lock = take_lock(folder, now)?;
         Self::open_locked(folder, lock).map_err(|source| OpenError::Io {
@@ -96,19 +96,19 @@ impl Log {
         })
     }
 
-    /// Appends an event, with one `write`, and returns its number. When this returns, the event survives the
-    /// end of this process, however it ends.
+    /// Appends an event with one `write` and returns its number. The event then survives the end of this process, however
+    /// it ends.
     ///
     /// # Errors
-    /// Where it could not be written whole. The log then ends where it ended before, and takes nothing more:
-    /// every later call returns the same error, until the log is opened anew.
+    /// Fails if the event could not be written completely. The log then ends where it ended before, and every later call
+    /// returns the same error until the log is opened again.
     pub fn append(&mut self, now: Duration, turn: Option<&str>, entry: &Entry) -> io::Result<u64> {
         if let Some((kind, text)) = &self.broken {
             return Err(io::Error::new(*kind, text.clone()));
         }
         let line = codec::encode(self.next, now, turn, entry)?;
         if let Err(error) = self.write(&line) {
-            // What was written of the line goes; where even that fails, the next to open sets it aside.
+            // Cuts the incomplete line off; if that fails too, the next opening moves it aside.
             let _ = self.file.set_len(self.length);
             let text = format!("cannot write the conversation's log: {error}");
             self.broken = Some((error.kind(), text.clone()));
@@ -131,20 +131,20 @@ impl Log {
         Ok(())
     }
 
-    /// Brings what was appended so far onto the disk itself, so that it survives the end of the machine.
-    /// Slow: at the end of a turn, on a blocking thread.
+    /// Syncs appended events to the disk, so that they survive the end of the machine. Slow: call it at the end of a turn,
+    /// on a blocking thread.
     pub fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         let file = Arc::clone(&self.file);
         move || Ok(rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&*file))?)
     }
 
-    /// What was repaired when the log was opened, in a sentence for the user and the model.
+    /// A sentence for the user and the model about the repair at opening.
     #[must_use]
     pub fn repaired(&self) -> Option<&str> {
         self.repaired.as_deref()
     }
 
-    /// The number that the next event gets.
+    /// The number of the next event.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
@@ -162,12 +162,12 @@ pub(super) fn take_lock(folder: &Path, now: Duration) -> Result<Lock, OpenError>
     })
 }
 
-/// Makes a folder, and those above it, for the user alone.
+/// Creates a folder and its parents with access only for the user.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Moves the torn tail into a file beside the log: copied first, then cut, so that no crash loses it.
+/// Moves the torn tail to a file beside the log: copied first, then cut, so that no crash loses it.
 fn set_aside(folder: &Path, mut file: &File, end: u64) -> io::Result<String> {
     let name = format!("events.torn-{end}");
     let mut torn = OpenOptions::new()
@@ -184,8 +184,8 @@ fn set_aside(folder: &Path, mut file: &File, end: u64) -> io::Result<String> {
     ))
 }
 
-/// The number after all that were given. Lines that cannot be read count one each. Lines may have changed places: the
-/// highest number counts, as far back as two lines follow each other as they were written.
+/// The number after all existing ones. Each unreadable line counts as one. Lines may have been swapped, so the highest
+/// number counts, back to the first two lines in their written order.
 fn next_number(file: &File, end: u64) -> io::Result<u64> {
     let mut backwards = Backwards::new(file, end);
     let (mut highest, mut unreadable) = (0, 0);

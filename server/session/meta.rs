@@ -1,4 +1,4 @@
-//! What the list shows of a conversation: a cache of its log, in `meta.json`.
+//! `meta.json`: a cache of a conversation's log for the list.
 
 use std::{
     fs::{File, Metadata},
@@ -18,40 +18,40 @@ use super::{
     record::{Entry, Record},
 };
 
-/// Bytes of a `meta.json`, at the most; a longer one is none of ours.
+/// Maximum size of a `meta.json` in bytes; a longer file is ignored.
 const META_BYTES: u64 = 1024 * 1024;
 
-/// What is known of a conversation without reading its log.
+/// Summary of a conversation, cached outside of its log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
-    /// Of this cache; another one is built anew.
+    /// Version of the cache; another one is rebuilt.
     v: u32,
-    /// How far into the log this goes, in bytes.
+    /// Number of bytes of the log that this covers.
     length: u64,
-    /// The first line of the first prompt, until renamed; empty before.
+    /// Title: the first line of the first message, until renamed; empty before.
     pub title: String,
     renamed: bool,
-    /// When the first event was recorded, since the Unix epoch.
+    /// Time of the first event, since the Unix epoch.
     pub created: Duration,
-    /// When the last one was.
+    /// Time of the last event.
     pub updated: Duration,
-    /// How many turns there are.
+    /// Number of turns.
     pub turns: u32,
-    /// The id of the last one.
+    /// Id of the last turn.
     pub turn: Option<String>,
-    /// How far that one came.
+    /// State of the last turn.
     pub standing: Standing,
 }
 
 const VERSION: u32 = 1;
 
-/// Characters of a prompt's first line that make a title.
+/// Maximum length in characters of a title from the first message.
 const TITLE: usize = 200;
 
-/// What the list shows of the conversation in a folder, up to date. Costs what the log grew since last time.
+/// The current summary of the conversation in a folder. The cost depends on the growth of the log since last time.
 ///
 /// # Errors
-/// Where there is no log, or it cannot be read. A cache that cannot be written is no error.
+/// Fails if there is no log or it cannot be read. A cache that cannot be written is not an error.
 pub fn read(folder: &Path) -> io::Result<Meta> {
     let read = read_since(folder, None)?;
     if read.is_news {
@@ -60,17 +60,16 @@ pub fn read(folder: &Path) -> io::Result<Meta> {
     Ok(read.meta.dated(&read.log))
 }
 
-/// What was read of a conversation.
+/// A summary that was just read.
 pub(super) struct ReadMeta {
     pub(super) meta: Meta,
-    /// Of the log that was read.
+    /// Metadata of the log.
     pub(super) log: Metadata,
-    /// More than what was known of it, or than its own cache says.
+    /// Whether it is newer than both caches.
     pub(super) is_news: bool,
 }
 
-/// Reads what came since this was known of the conversation in a folder; where nothing was, since its own cache. Writes
-/// nothing.
+/// Updates a known summary, or the conversation's own cache, from the log. Writes nothing.
 pub(super) fn read_since(folder: &Path, known: Option<Meta>) -> io::Result<ReadMeta> {
     let log = regular::open(&folder.join(EVENTS))?;
     let about = log.metadata()?;
@@ -91,7 +90,7 @@ pub(super) fn read_since(folder: &Path, known: Option<Meta>) -> io::Result<ReadM
 }
 
 impl Meta {
-    /// The same with the time of the file where nothing was recorded yet that has one.
+    /// Uses the time of the file if nothing was recorded yet.
     pub(super) fn dated(self, log: &Metadata) -> Self {
         if !self.created.is_zero() {
             return self;
@@ -106,7 +105,7 @@ impl Meta {
         }
     }
 
-    /// Writes the conversation's own cache. Who may not write may still list.
+    /// Writes the conversation's own cache. A failure is ignored, because the list works without it.
     pub(super) fn keep(&self, folder: &Path) {
         if !self.created.is_zero() {
             let _ = self.save(folder);
@@ -129,7 +128,7 @@ impl Meta {
         while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
             self.length += line.len() as u64;
             line.pop();
-            // What cannot be read is reported to those who read the conversation, not to those who list it.
+            // Faults are reported when the conversation is read, not when it is listed.
             if let Ok(record) = codec::decode(&line) {
                 self.take(&record);
             }

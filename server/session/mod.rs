@@ -1,4 +1,4 @@
-//! The log on disk: what a conversation is when no process runs.
+//! Conversations on disk.
 //!
 //! One folder a conversation, `<state>/aside/<workspace>/<id>/`:
 //!
@@ -13,22 +13,22 @@
 //! `index.json` beside these folders is a cache of all `meta.json`, and `.under-way/` notes which files of the workspace
 //! are being written.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`store`], `store_error` | the conversations of one workspace: create, find, list, rename, fork, delete |
-//! | [`conversation`] | one of them: its log, blobs and status |
-//! | [`log`], `lock` | one conversation, open for writing: lock, repair, append |
-//! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
-//! | [`record`], [`codec`] | one line: what it says, its frame and checksum |
-//! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
-//! | [`meta`], `index` | records → what the list shows, of one conversation and of all |
-//! | [`undo`] | records → which files a turn changed, and back |
+//! | [`conversation`] | one conversation: its log, blobs and activity |
+//! | [`log`], `lock` | a conversation that is open for writing: lock, repair, append |
+//! | [`lines`] | reading a log: whole, with every fault, or only its last turn |
+//! | [`record`], [`codec`] | one line: its content, its frame and checksum |
+//! | [`replay`] | records → turns, the transcript, the frozen prefix, learned refusals |
+//! | [`meta`], `index` | records → summaries for the list, of one conversation and of all |
+//! | [`undo`] | records → the file changes of a turn, and their undo |
 //! | [`export`] | turns → markdown for people |
-//! | [`attach`] | what a user attaches: read with a bound, told apart, kept |
-//! | [`blobs`], [`approvals`] | what is kept beside the log: bytes by their hash, "always" by its hash |
+//! | [`attach`] | attachments of the user: read within a bound, classified, kept |
+//! | [`blobs`], [`approvals`] | data beside the log: bytes by their hash, kept approvals by their hash |
 //!
-//! Invariant: nothing here reads a clock; the time is an input. Nothing here knows a provider, a tool or a
-//! front end.
+//! Invariant: nothing here reads a clock; the time is an input. Nothing here depends on a provider, a tool or a front
+//! end.
 
 pub mod approvals;
 pub mod attach;

@@ -1,4 +1,4 @@
-//! What may stand in a line of the log.
+//! Content of a line of the log.
 
 use std::time::Duration;
 
@@ -11,41 +11,41 @@ use aside_turn::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The version of the lines that this program writes. A newer line is kept as it is where it is not understood.
+/// Version of the lines that this program writes. A newer line that is not understood is kept as it is.
 pub const VERSION: u64 = 1;
 
-/// One event of a conversation, as it is on disk.
+/// An entry of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Counts from 1 in each conversation.
+    /// Number of the entry in its conversation, from 1.
     pub seq: u64,
-    /// When it was appended: since the Unix epoch, whole milliseconds.
+    /// Time of appending, since the Unix epoch, in whole milliseconds.
     pub time: Duration,
-    /// The turn that it belongs to; none where it belongs to the conversation.
+    /// Id of the turn; `None` for an entry of the conversation itself.
     pub turn: Option<String>,
-    /// What happened, and what belongs to it.
+    /// The content.
     pub entry: Entry,
 }
 
-/// What may stand in a line, beside the frame.
+/// Content of a line, without the frame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Entry {
-    /// A turn begins, with what a resume needs. It is read back as this, even where it was written as
-    /// [`Event::TurnStart`], which has no room for options.
+    /// A turn begins, with the options that a resume needs. [`Event::TurnStart`], which has no options, is read back as
+    /// this.
     TurnStart {
-        /// How the turn was started.
+        /// Options of the turn.
         options: TurnOptions,
     },
-    /// What the conversation's first request freezes.
+    /// The prefix that the conversation's first request freezes.
     Conversation(Frozen),
-    /// What of it changed.
+    /// A change of the frozen prefix.
     Changed(Changed),
     /// A file was changed, or is about to be.
     Edit(Edit),
-    /// File changes of a turn were taken back.
+    /// File changes of a turn were undone.
     Undone(Undone),
-    /// The conversation got a title.
+    /// The conversation was renamed.
     Renamed {
         /// The new title, on one line.
         title: String,
@@ -59,23 +59,23 @@ pub enum Entry {
     /// Any other event of a turn.
     #[serde(untagged)]
     Turn(Event),
-    /// Of a type or version that this program does not know.
+    /// An entry of a type or version that this program does not know.
     #[serde(untagged)]
     Unknown {
-        /// The version of its line, with which it is written again.
+        /// Version of the line, which is written back.
         #[serde(skip)]
         version: u64,
-        /// `type` and all other fields, as they are.
+        /// `type` and all other fields, unchanged.
         #[serde(flatten)]
         body: Value,
     },
 }
 
-/// How a turn was started. What a field of a newer version says is kept in `other`.
+/// Options of a turn. Unknown fields of a newer version are kept in `other`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnOptions {
-    /// The mode. One that this version does not know must never be taken for another that allows more.
+    /// The mode. An unknown one must never be taken for another that allows more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Word<Mode>>,
     /// The full name of the model, `provider/model`.
@@ -90,36 +90,35 @@ pub struct TurnOptions {
     /// The absolute path of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// The bounds of the turn as a whole, where they are not those that are built in; they hold for all of it, however
-    /// often it is resumed.
+    /// Limits of the whole turn that differ from the built-in ones. They also hold after a resume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<TurnLimits>,
-    /// Commands ran without a sandbox because the user said so. A resume has to be told again: what a person is asked
-    /// about then is a command without walls.
+    /// Whether commands ran without a sandbox because the user allowed it. A resume needs the user's word again, because a
+    /// person then approves a command without a sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unsandboxed: bool,
-    /// What other versions of the program wrote here.
+    /// Fields of other versions of the program.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// The bounds of a turn as a whole, as it was started with them. None: not bounded.
+/// Limits of a whole turn. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnLimits {
-    /// Requests to the provider, at most; its inquiries are not counted.
+    /// Maximum number of requests to the provider, without inquiries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
-    /// Seconds that it may take; a resume begins to count anew.
+    /// Maximum duration in seconds; a resume starts again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_seconds: Option<u64>,
-    /// US dollars that it may cost.
+    /// Maximum cost in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
 impl TurnLimits {
-    /// The bounds of a turn with these limits; none where they are those that are built in.
+    /// The limits of a turn; `None` if they are the built-in ones.
     #[must_use]
     pub fn of(limits: &Limits) -> Option<Self> {
         let of = |limits: &Limits| Self {
@@ -130,7 +129,7 @@ impl TurnLimits {
         Some(of(limits)).filter(|own| *own != of(&Limits::default()))
     }
 
-    /// Puts them in the place of what is configured now.
+    /// Overrides the configured limits.
     pub fn apply(&self, limits: &mut Limits) {
         limits.steps = self.steps.unwrap_or(limits.steps);
         limits.turn_time = self.turn_seconds.map(Duration::from_secs);
@@ -139,15 +138,15 @@ impl TurnLimits {
 }
 
 impl TurnOptions {
-    /// The mode that a turn with these options goes on in, where they have one. One that this version does not know
-    /// is [`Mode::Ask`]: what is configured may allow more than the turn was started with.
+    /// The mode in which the turn is resumed. An unknown one becomes [`Mode::Ask`], because the configured mode may allow
+    /// more than the turn's.
     #[must_use]
     pub fn resumed_mode(&self) -> Option<Mode> {
         let mode = self.mode.as_ref()?;
         Some(mode.known().unwrap_or(Mode::Ask))
     }
 
-    /// What the user is to know of a mode that this version does not know.
+    /// The notice for the user about an unknown mode.
     #[must_use]
     pub fn mode_notice(&self) -> Option<String> {
         match &self.mode {
@@ -164,7 +163,7 @@ impl TurnOptions {
 pub struct Frozen {
     /// The system text.
     pub system: String,
-    /// In the order in which providers are sent them.
+    /// Tools in the order in which providers are sent them.
     pub tools: Vec<FrozenTool>,
     /// The full name of the model, `provider/model`.
     pub model: String,
@@ -172,28 +171,28 @@ pub struct Frozen {
     pub provider: String,
 }
 
-/// A tool as providers are told of it.
+/// A tool as providers are sent it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrozenTool {
     /// The name of the tool.
     pub name: String,
-    /// What the model reads.
+    /// Description for the model.
     pub description: String,
     /// The JSON schema of its arguments.
     pub parameters: Value,
-    /// Arguments are to be held to the schema by the provider.
+    /// Whether the provider has to enforce the schema of the arguments.
     #[serde(default)]
     pub strict: bool,
 }
 
-/// What changed of a [`Frozen`]; what is `None` did not.
+/// A change of a [`Frozen`]; `None` is unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changed {
     /// The system text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The new array of tools, where it changed.
+    /// The new array of tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<FrozenTool>>,
     /// The full name of the model, `provider/model`.
@@ -204,33 +203,33 @@ pub struct Changed {
     pub provider: Option<String>,
 }
 
-/// A change of one file by a call, with what undo needs. It is on record before the file is written.
+/// A change of one file by a call, with the data for undo. Recorded before the file is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The call's place in its turn.
+    /// Place of the call in its turn.
     pub call: u32,
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// The blob of the content before; none where the file did not exist.
+    /// Blob of the content before; `None` for a new file.
     pub before: Option<String>,
-    /// The SHA-256 of the content after; none where the file was deleted.
+    /// SHA-256 of the content after; `None` if the file was deleted.
     pub after: Option<String>,
-    /// The Unix permission bits before, for a file that undo has to make anew.
+    /// Unix permission bits before, for a file that undo has to create again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
 
-/// File changes that were taken back.
+/// File changes that were undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undone {
-    /// The turn that had made them.
+    /// Id of the turn that made them.
     pub undone: String,
-    /// The files, relative to the workspace.
+    /// Paths of the files, relative to the workspace.
     pub files: Vec<String>,
 }
 
 impl Frozen {
-    /// Takes over what changed.
+    /// Applies a change.
     pub(super) fn change(&mut self, changed: &Changed) {
         fn set<T: Clone>(part: &mut T, changed: Option<&T>) {
             if let Some(changed) = changed {
@@ -245,7 +244,7 @@ impl Frozen {
 }
 
 impl Entry {
-    /// The turn's event in it, if it holds one.
+    /// The event of a turn, if the entry is one.
     #[must_use]
     pub fn event(&self) -> Option<&Event> {
         static START: Event = Event::TurnStart;
@@ -258,10 +257,10 @@ impl Entry {
 }
 
 impl Entry {
-    /// The entry with these members; none where it is of a type that this version does not know.
+    /// Reads an entry from its members; `None` for an unknown type.
     ///
     /// # Errors
-    /// A member of a known type is missing or malformed.
+    /// Fails if a member of a known type is missing or malformed.
     pub(super) fn read(body: &Value) -> serde_json::Result<Option<Self>> {
         let kind = <&str>::deserialize(&body["type"])?;
         let entry = match kind {
@@ -287,7 +286,7 @@ impl Entry {
         Ok(Some(entry))
     }
 
-    /// The version of the line.
+    /// Version of the line.
     pub(super) fn version(&self) -> u64 {
         match self {
             Self::Unknown { version, .. } => *version,
@@ -307,14 +306,14 @@ impl From<Event> for Entry {
     }
 }
 
-/// RFC 3339 with milliseconds, in UTC.
+/// Formats a time as RFC 3339 with milliseconds, in UTC.
 pub fn time_text(time: Duration) -> String {
     let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let stamp = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
     format!("{stamp:.3}")
 }
 
-/// The time that a text is, unless it lies before 1970.
+/// Parses a time; `None` before 1970.
 pub(super) fn time_of(text: &str) -> Option<Duration> {
     let stamp: jiff::Timestamp = text.parse().ok()?;
     u64::try_from(stamp.as_millisecond())

@@ -1,4 +1,4 @@
-//! From records back to turns, and to what a conversation is between them.
+//! Rebuilds turns, and the state of a conversation between them, from records.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,35 +13,35 @@ use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 pub mod conversation;
 mod mended;
 
-/// One turn, as the log has it.
+/// A turn, from the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// The id of the turn.
     pub id: String,
-    /// When it was started, since the Unix epoch.
+    /// Start time, since the Unix epoch.
     pub started: Duration,
-    /// How it was started.
+    /// Options of the turn.
     pub options: TurnOptions,
-    /// What the user asked for.
+    /// The user's message.
     pub prompt: String,
-    /// All its events in order; the first is its start, even where that line could not be read.
+    /// All events in order. The first one is the start, even if its line could not be read.
     pub events: Vec<Event>,
-    /// The files that its calls changed, in order.
+    /// Changes of files by its calls, in order.
     pub edits: Vec<Edit>,
-    /// Of these, the files that were put back.
+    /// Paths of the changed files that were restored.
     pub undone: Vec<String>,
-    /// How far it came.
+    /// Outcome and open prompts.
     pub standing: Standing,
 }
 
 impl Turn {
-    /// Whether it can be resumed: it did not end, or ended as interrupted.
+    /// Whether the turn can be resumed: it did not end, or ended as interrupted.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         !self.standing.is_over()
     }
 
-    /// What became of its calls, questions and prompts.
+    /// State of its calls, questions and prompts.
     #[must_use]
     pub fn history(&self) -> TurnHistory {
         TurnHistory::of(&self.events)
@@ -67,7 +67,7 @@ impl Turn {
                 self.standing.apply(&Event::TurnStart);
             }
             Entry::Edit(edit) => {
-                // A file that is changed after it was put back is changed.
+                // A file that was changed after it was restored counts as changed.
                 self.undone.retain(|path| *path != edit.path);
                 self.edits.push(edit);
             }
@@ -83,7 +83,7 @@ impl Turn {
     }
 }
 
-/// The turns of a conversation in order of their start.
+/// The turns of a conversation, in order of their start.
 #[must_use]
 pub fn turns(records: &[Record]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
@@ -104,8 +104,8 @@ pub fn turns(records: &[Record]) -> Vec<Turn> {
     turns
 }
 
-/// What closes an interrupted turn that nobody will resume: an outcome for every question, a result for every
-/// call, and the turn's end. Nothing for a turn that is over.
+/// The events that close an interrupted turn: an outcome for every question, a result for every call, and the turn's
+/// end. Empty for a turn that has ended.
 #[must_use]
 pub fn closing(turn: &Turn) -> Vec<Event> {
     if !turn.is_interrupted() {

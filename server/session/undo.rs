@@ -1,8 +1,8 @@
-//! Taking back the file changes of a turn: all of them or none.
+//! Undo of a turn's file changes: all of them or none.
 //!
-//! What a file must be now follows from the record; what it was before is a blob. What a file is now is the text of
-//! its open document, else what is on disk. Nothing outside the workspace is read or written, wherever a path or a
-//! link points.
+//! The record tells the expected content of each file, and a blob holds the content before. The current content is the
+//! text of an open document, or else the file on disk. Nothing outside the workspace is read or written, wherever a path
+//! or a link points.
 
 use std::{
     collections::HashSet,
@@ -24,27 +24,27 @@ use super::{
 
 pub mod staged;
 
-/// What is to be done to take a turn's changes back.
+/// Steps that undo a turn's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoPlan {
-    /// What is to be done, one entry for each file.
+    /// One entry for each file.
     pub changes: Vec<FileRestore>,
-    /// The turn also ran something whose changes are not on record.
+    /// Whether the turn also ran tools whose changes are not on record.
     pub untracked: bool,
 }
 
-/// What is to be done to one file.
+/// The restoration of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRestore {
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// Where it is put back.
+    /// Place to restore.
     pub place: RestorePlace,
-    /// The SHA-256 of what is in that place now; none where nothing is.
+    /// SHA-256 of the current content; `None` if there is none.
     pub now: Option<String>,
-    /// The blob of what shall be there; none where nothing shall be.
+    /// Blob of the content to restore; `None` to delete the file.
     pub to: Option<String>,
-    /// The permission bits of a file that has to be made anew.
+    /// Permission bits of a file that has to be created again.
     pub mode: Option<u32>,
 }
 
@@ -53,68 +53,69 @@ pub struct FileRestore {
 pub enum RestorePlace {
     /// The file on disk is written.
     Disk,
-    /// In the editor that has it open. There is text to put back then.
+    /// The document in the editor is changed. The content is text then.
     Editor,
 }
 
-/// Which turn to take back, where, and which of its files.
+/// A turn to undo, its workspace, and optionally a subset of its files.
 #[derive(Clone, Copy, Debug)]
 pub struct UndoRequest<'a> {
-    /// The id of the turn to take back.
+    /// Id of the turn.
     pub turn: &'a str,
     /// The root of the workspace.
     pub root: &'a Path,
-    /// The blobs that hold what files were before an edit.
+    /// Blobs with the contents before edits.
     pub blobs: &'a Blobs,
-    /// The files to put back; `None` means all.
+    /// Files to restore; `None` means all.
     pub only: Option<&'a [String]>,
 }
 
-/// A file as an editor has it open.
+/// An open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditorDocument {
-    /// What stands in the editor.
+    /// The text in the editor.
     pub text: String,
-    /// How that stands to the file.
+    /// Comparison with the file.
     pub saved: Saved,
-    /// The editor can be told to change it.
+    /// Whether the editor can be asked to change it.
     pub editable: bool,
 }
 
-/// How an open document stands to its file.
+/// Comparison of an open document with its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// The file has its text, up to what editors convert when they open one.
+    /// Both have the same text, except for conversions that editors make when they open a file.
     Yes,
-    /// It has changes that are not saved.
+    /// The document has unsaved changes.
     No,
-    /// It counts as unsaved, and yet the file has its text, up to what editors convert when they save one.
+    /// The document counts as unsaved, but the file has the same text, except for conversions that editors make when they
+    /// save.
     Alike,
-    /// No change is known that is not saved, and yet the file has another text: it was changed behind the editor.
+    /// No unsaved change is known, but the file has another text: it was changed behind the editor.
     Behind,
 }
 
-/// A file that cannot be put back, and why.
+/// A file that cannot be restored, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Relative to the workspace.
     pub path: String,
-    /// What stands in the way.
+    /// The obstacle.
     pub clash: Clash,
 }
 
-/// Why a file cannot be put back.
+/// Reason why a file cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
-    /// It was changed since, by a person or by a later turn.
+    /// A person or a later turn changed the file since.
     Changed,
-    /// It is open, and what is on disk is neither that nor anything that was on record for it.
+    /// The file is open, and the content on disk is neither the document nor any recorded content.
     OnDisk,
-    /// It has changes that are not saved, in an editor that cannot be told to change it.
+    /// The file has unsaved changes in an editor that cannot change it on request.
     Unsaved,
 }
 
-/// Why a turn cannot be taken back.
+/// Reason why a turn cannot be undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// These files are not as the turn left them.
@@ -128,14 +129,14 @@ pub enum UndoError {
     Io {
         /// Relative to the workspace.
         path: String,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
-/// Works out how to take a turn's changes back. Reads files, changes none.
+/// Plans the undo of a turn's changes. Reads files and changes none.
 ///
-/// `ran` says of a tool whether it changes things that are not on record; `open` gives the open document of a file.
+/// `ran` tells whether a tool makes changes that are not on record; `open` returns the open document of a file.
 ///
 /// # Errors
 /// [`UndoError::Conflicts`] with every file that is not as the turn left it.
@@ -195,16 +196,16 @@ pub fn plan(
     }
 }
 
-/// A file that a turn edited, as it is now.
+/// Current state of a file that a turn edited.
 struct File<'a> {
     edits: &'a [&'a Edit],
-    /// What is on disk.
+    /// SHA-256 of the content on disk.
     disk: Option<String>,
-    /// What the conversation ever found or left there.
+    /// All contents that the conversation ever found or left there.
     known: HashSet<Option<&'a str>>,
 }
 
-/// Where a file is put back, over what, and to what it was before which edit.
+/// Restoration of a file: its place, its current content, and the edit to revert to.
 struct RestoreStep<'a> {
     first: &'a Edit,
     place: RestorePlace,
@@ -212,13 +213,13 @@ struct RestoreStep<'a> {
 }
 
 impl<'a> File<'a> {
-    /// How a file is put back that is not open; nothing where it is there already.
+    /// The step for a file that is not open; `None` if it is restored already.
     fn on_disk(&self) -> Result<Option<RestoreStep<'a>>, Clash> {
         let first = take_back(self.edits, self.disk.as_deref())?;
         Ok(first.map(|first| self.step(first, RestorePlace::Disk)))
     }
 
-    /// The same for one that is open.
+    /// The step for an open file.
     fn in_editor(
         &self,
         document: &EditorDocument,
@@ -242,13 +243,13 @@ impl<'a> File<'a> {
         Ok(match (document.saved, first) {
             (Saved::Behind, _) => Err(Clash::OnDisk),
             (Saved::Yes, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
-            // Its text may not be the file's: editors convert some.
+            // The document's text may differ from the file's, because editors convert some files.
             (Saved::Yes, _) => self.on_disk(),
             (_, Err(clash)) => Err(clash),
             (_, Ok(None)) => Ok(None),
             (_, Ok(Some(_))) if !known => Err(Clash::OnDisk),
             (_, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
-            // Made by the turn: the file goes, the document is the editor's.
+            // The turn created the file: the file is deleted, and the document stays with the editor.
             (_, Ok(Some(first))) if document.editable && first.before.is_none() => {
                 let there = self.disk.is_some();
                 Ok(there.then(|| self.step(first, RestorePlace::Disk)))
@@ -263,7 +264,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The edit whose `before` a file goes back to; none where it is there already.
+/// The edit whose `before` is restored; `None` if the file has that content already.
 fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a Edit>, Clash> {
     if edits
         .first()
@@ -279,10 +280,10 @@ fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a
         if last.before.as_deref() != present {
             return Err(Clash::Changed);
         }
-        // It is on record and was never made: a crash, or an error, between the two.
+        // The edit is on record but was never made, because of a crash or an error.
         made = before;
     }
-    // Between two edits somebody else changed the file: going back to the first would take that along.
+    // Somebody else changed the file between two edits; restoring the first content would lose that change.
     let interrupted = made
         .windows(2)
         .any(|pair| pair[1].before != pair[0].after && pair[1].before != pair[0].before);
@@ -292,7 +293,7 @@ fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a
     Ok(made.first().copied())
 }
 
-/// The edits of a turn that were not taken back yet, file by file, in the order of first change.
+/// The edits of a turn that were not undone yet, by file, in order of the first change.
 fn edits_by_file<'a>(records: &'a [Record], turn: &str) -> Vec<(String, Vec<&'a Edit>)> {
     let mut files: Vec<(String, Vec<&Edit>)> = Vec::new();
     for record in records {
@@ -312,7 +313,7 @@ fn edits_by_file<'a>(records: &'a [Record], turn: &str) -> Vec<(String, Vec<&'a 
     files
 }
 
-/// What the edits on record ever found in a file or left there. What was never saved is on disk as one of them.
+/// All contents of a file in recorded edits. A document that was never saved has one of them on disk.
 fn states<'a>(records: &'a [Record], path: &str) -> HashSet<Option<&'a str>> {
     let edits = records.iter().filter_map(|record| match &record.entry {
         Entry::Edit(edit) if edit.path == path => Some(edit),
@@ -338,7 +339,7 @@ fn open_root(root: &Path) -> Result<Dir, UndoError> {
     Dir::open_ambient_dir(root, ambient_authority()).map_err(failed(&root.to_string_lossy()))
 }
 
-/// The content of a file; none where it is not there.
+/// Reads a file; `None` if it does not exist.
 fn read(folder: &Dir, path: &str) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
     options
@@ -366,7 +367,7 @@ fn failed(path: &str) -> impl Fn(io::Error) -> UndoError + use<> {
     }
 }
 
-/// Whether a blob can stand in an editor.
+/// Whether a blob is text.
 fn is_text(blobs: &Blobs, name: &str) -> io::Result<bool> {
     let bytes = blobs.read(name, 0..u64::MAX)?;
     Ok(std::str::from_utf8(&bytes).is_ok())

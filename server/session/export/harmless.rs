@@ -1,9 +1,9 @@
-//! Markdown of models and tools, so that showing it loads nothing, no image and no HTML, and so that it does not pass for
-//! the page's own: it begins no quotation, and its headings are smaller than those of turns.
+//! Makes markdown of models and tools harmless: it loads no image and no HTML, begins no quotation, and has smaller
+//! headings than turns, so that it cannot pass for the page's own text.
 //!
-//! Code stays as it is in fences that begin a line, and elsewhere as far as it cannot be taken for either.
+//! Code in fences at the start of a line is unchanged; other code is unchanged as far as it is harmless.
 
-/// Tags that make a page load or run something, and those of the page's own parts.
+/// Tags that load or run something, and those of the page's own parts.
 const TAGS: [&str; 23] = [
     "audio",
     "base",
@@ -30,7 +30,7 @@ const TAGS: [&str; 23] = [
     "video",
 ];
 
-/// A text that stands on lines of its own. A fence that it leaves open is closed.
+/// A text on lines of its own. An open fence is closed.
 pub(super) fn block(text: &str) -> String {
     let references = text.contains("]:");
     let mut lines = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn block(text: &str) -> String {
                 }
                 lines.push(line.to_owned());
             }
-            // What follows the backticks of a fence holds none.
+            // The info string of a backtick fence contains no backticks.
             None if !marks.is_empty() && !line[marks.len()..].contains('`') => {
                 open = Some(marks);
                 lines.push(line.to_owned());
@@ -65,8 +65,8 @@ pub(super) fn block(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A line that begins nothing of the page's own: no quotation, and no heading as large as that of a turn. `below`: there
-/// is a line above, which a line of dashes would make a heading of.
+/// A line without a quotation or a heading as large as a turn's. `below`: a line precedes it, which a line of dashes
+/// would turn into a heading.
 fn own(line: &str, below: bool) -> String {
     let text = line.trim_start_matches([' ', '\t']);
     let indent = &line[..line.len() - text.len()];
@@ -74,7 +74,7 @@ fn own(line: &str, below: bool) -> String {
         let marks = text.trim_end();
         below && !marks.is_empty() && marks.chars().all(|letter| letter == mark)
     };
-    // More than three columns are code.
+    // An indent of more than three columns is code.
     if indent.len() > 3 || indent.contains('\t') {
         return line.to_owned();
     }
@@ -89,7 +89,7 @@ fn own(line: &str, below: bool) -> String {
     }
 }
 
-/// A text that stands within a line.
+/// A text within a line.
 pub(super) fn inline(text: &str) -> String {
     escaped(
         text,
@@ -97,7 +97,7 @@ pub(super) fn inline(text: &str) -> String {
     )
 }
 
-/// The three or more backticks or tildes that a line begins with.
+/// The three or more backticks or tildes at the start of a line.
 fn marks(line: &str) -> &str {
     let mark = if line.starts_with('~') { '~' } else { '`' };
     let marks = &line[..line.len() - line.trim_start_matches(mark).len()];
@@ -117,7 +117,7 @@ fn escaped(line: &str, images: bool) -> String {
     safe
 }
 
-/// HTML that begins a line, within quotes and lists too, makes all after it HTML.
+/// Whether HTML begins a block here, also within quotes and lists, so that the following lines are HTML too.
 fn begins_block(before: &str, rest: &str) -> bool {
     let markers = |letter: char| !letter.is_alphabetic() && !matches!(letter, '`' | '<');
     before.chars().all(markers)

@@ -1,13 +1,13 @@
-//! Texts as parts of a page: within a line, behind who said them, as code.
+//! Texts as parts of a page: inline, with a label, as code.
 
 use aside_base::visible::printable;
 
 use super::harmless::{block, inline};
 
-/// The characters of a line that are shown.
+/// Maximum number of characters shown of a line.
 pub(super) const WIDTH: usize = 200;
 
-/// A text without terminal escapes, and with what is hidden in it made visible.
+/// A text without terminal escapes and with visible hidden characters.
 pub(super) fn plain(text: &str) -> String {
     printable(text.as_bytes())
 }
@@ -29,7 +29,7 @@ pub(super) fn cut(line: &str) -> String {
     }
 }
 
-/// A text behind who said it; below that, where it has several lines.
+/// A text with the label of its author; on separate lines if the text has several.
 pub(super) fn labelled(label: &str, text: &str) -> String {
     let text = plain(text);
     let text = text.trim();
@@ -40,8 +40,8 @@ pub(super) fn labelled(label: &str, text: &str) -> String {
     }
 }
 
-/// The same for a text that is not the user's: it stands in a quotation within the quotation, so that none of its lines
-/// passes for another label.
+/// A text that is not the user's, with a label. It is a quotation within the quotation, so that none of its lines passes
+/// for a label.
 pub(super) fn labelled_of_others(label: &str, text: &str) -> String {
     let text = plain(text);
     match text.trim() {
@@ -66,7 +66,7 @@ pub(super) fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         .join(", ")
 }
 
-/// Inline code, within more backticks than it has in a row.
+/// Inline code, delimited by more backticks than its longest run.
 pub(super) fn code(text: &str) -> String {
     let ticks = "`".repeat(longest_run(text) + 1);
     let space = if text.contains('`') { " " } else { "" };
@@ -77,7 +77,7 @@ pub(super) fn fence(text: &str) -> String {
     "`".repeat((longest_run(text) + 1).max(3))
 }
 
-/// A block of code within more backticks than it has in a row.
+/// A block of code, delimited by more backticks than its longest run.
 #[must_use]
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence(text);

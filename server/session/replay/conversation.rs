@@ -1,4 +1,4 @@
-//! What a conversation is between its turns: one pass over its records.
+//! State of a conversation between its turns, folded in one pass over its records.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,7 +10,7 @@ use aside_turn::{
 
 use super::{Entry, Frozen, Record, Turn, mended::MendedEvents};
 
-/// What the records of a conversation come to. Of its turns only the last is kept with its events.
+/// Fold of a conversation's records. Only the last turn is kept with its events.
 #[derive(Default)]
 pub struct ConversationFold {
     events: MendedEvents,
@@ -22,27 +22,27 @@ pub struct ConversationFold {
     last: Option<Turn>,
 }
 
-/// A conversation as far as its records go.
+/// State of a conversation after its last record.
 #[derive(Debug)]
 pub struct FoldedConversation {
-    /// All that providers were sent. Where lines are missing, what is left is put together so that a next request
-    /// is valid: each call of a turn that went on has a result and an id of its own, results come before what the
-    /// model said to them, and the user speaks first. An unfinished last turn is left as it is, for a resume.
+    /// The transcript for providers. Gaps of a damaged log are mended so that the next request is valid: each call of a
+    /// continued turn has a result and a unique id, results precede the model's response to them, and the user speaks
+    /// first. An unfinished last turn is left as it is, for a resume.
     pub transcript: Transcript,
-    /// What the conversation's requests begin with, as last changed; none before its first request.
+    /// The current frozen prefix; `None` before the first request.
     pub frozen: Option<Frozen>,
-    /// What models refused, by model.
+    /// Features that models refused, by model.
     pub learned: BTreeSet<(String, Word<Feature>)>,
-    /// The faults of the log that the model was told of, by line.
+    /// Faults of the log that the model was told of, by line.
     pub reported: HashSet<(u64, FaultKind)>,
-    /// The ids of all its turns.
+    /// Ids of all turns.
     pub turns: HashSet<String>,
     /// The turn that was started last.
     pub last: Option<Turn>,
 }
 
 impl ConversationFold {
-    /// Takes in the next record of the conversation.
+    /// Applies the next record.
     pub fn take(&mut self, record: Record) {
         let Record {
             turn, entry, time, ..
@@ -73,7 +73,7 @@ impl ConversationFold {
             self.last = Some(Turn::new(&id, time));
         }
         if let Some(last) = self.last.as_mut().filter(|last| last.id == id) {
-            // What stands before a start belongs to the turn before, and a start's line says more than its event.
+            // Events before a start belong to the turn before, and the line of a start has more than its event.
             let is_own = |event: &Event| !matches!(event, Event::TurnStart);
             match entry {
                 Entry::Turn(_) => {
@@ -86,11 +86,11 @@ impl ConversationFold {
         }
     }
 
-    /// The conversation, after its last record.
+    /// The state after the last record.
     #[must_use]
     pub fn end(mut self) -> FoldedConversation {
         if self.events.has_renamed() {
-            // Providers get nothing back that names the other id.
+            // Opaque data that names the old id is not sent back.
             self.transcript.change();
         }
         FoldedConversation {

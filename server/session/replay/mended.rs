@@ -1,5 +1,4 @@
-//! The events of a log, with what was lost between them put in its place: what is left of a damaged conversation is
-//! one that can go on.
+//! Mends the events of a damaged log, so that the conversation can go on.
 
 use std::collections::HashSet;
 
@@ -10,29 +9,28 @@ use aside_turn::{
     response::{Finish, Usage},
 };
 
-/// Reads events in their order and adds those without which no provider takes the conversation. Of a log without
-/// damage each event stays as it is, and none is added.
+/// Adds the events without which no provider accepts the conversation. The events of an undamaged log are unchanged.
 #[derive(Default)]
 pub(super) struct MendedEvents {
     turns: HashSet<String>,
-    /// Of the turn that the last event belongs to.
+    /// History of the turn of the last event.
     history: TurnHistory,
     ids: HashSet<String>,
-    /// Those of them whose response has no end yet.
+    /// Ids of calls whose response has not ended.
     proposed: Vec<String>,
-    /// A call's id was another call's, and was changed.
+    /// Whether a call's duplicate id was changed.
     renamed: bool,
     speaker: Speaker,
-    /// Something waits on the user's side for the next request.
+    /// Whether the user's side waits for the next request.
     owed: bool,
-    /// A request is out.
+    /// Whether a request is out.
     requested: bool,
-    /// Something of its response is there, and not its end.
+    /// Whether its response began and has not ended.
     answering: bool,
     out: Vec<Event>,
 }
 
-/// Who spoke last in what providers are sent.
+/// Last speaker in the transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Speaker {
     /// Nobody yet.
@@ -40,12 +38,12 @@ enum Speaker {
     Nobody,
     User,
     Model,
-    /// The model, which goes on without a word of the user's.
+    /// The model, which continues without a message of the user.
     PausedModel,
 }
 
 impl MendedEvents {
-    /// What stands for the next event, of this turn or of none: the event is the last of it.
+    /// The events that replace the next event; the event itself is the last of them.
     pub(super) fn take(&mut self, turn: Option<&str>, event: &Event) -> Vec<Event> {
         if let Some(turn) = turn
             && !self.turns.contains(turn)
@@ -59,7 +57,7 @@ impl MendedEvents {
         std::mem::take(&mut self.out)
     }
 
-    /// What the provider gave with a call names another id than the call has now.
+    /// Whether opaque data of the provider names an id that was changed.
     pub(super) fn has_renamed(&self) -> bool {
         self.renamed
     }
@@ -102,7 +100,7 @@ impl MendedEvents {
         self.out.push(event);
     }
 
-    /// A request takes something along, unless the model paused: where that was lost, the model is told so.
+    /// Handles a request. If its new content was lost, the model is told so, unless it had paused.
     fn request(&mut self) {
         self.close_calls();
         let goes_on = self.owed || matches!(self.speaker, Speaker::User | Speaker::PausedModel);
@@ -122,7 +120,7 @@ impl MendedEvents {
         (self.owed, self.requested) = (false, true);
     }
 
-    /// There is no answer without a request, and no call goes on behind one.
+    /// Handles a response, which needs a request and closes earlier calls.
     fn answer(&mut self) {
         if !self.requested {
             self.push(Event::RequestSent {
@@ -133,7 +131,7 @@ impl MendedEvents {
     }
 
     fn end_response(&mut self, finish: Option<&Finish>) {
-        // A response that was cancelled before its first word stands there as one.
+        // A response that was cancelled before its first word counts.
         if self.answering || finish.is_none() {
             self.speaker = match finish {
                 Some(Finish::Pause) => Speaker::PausedModel,
@@ -144,7 +142,7 @@ impl MendedEvents {
         (self.requested, self.answering) = (false, false);
     }
 
-    /// A response without an end counts as not there, and so do its calls.
+    /// Drops a response without an end and its calls.
     fn drop_response(&mut self) {
         self.answering = false;
         for id in self.proposed.drain(..) {
@@ -152,7 +150,7 @@ impl MendedEvents {
         }
     }
 
-    /// A call that did something was made: the end of its response was lost.
+    /// Ends the response of a call that has events of its own: the end was lost.
     fn begin_calls(&mut self, call: CallKey) {
         let proposed = |call: &CallHistory| *call.state() == CallState::Proposed;
         if self.answering && self.history.call(call).is_some_and(proposed) {
@@ -172,7 +170,7 @@ impl MendedEvents {
         self.proposed.push(id.clone());
     }
 
-    /// A result for each call that has none.
+    /// Adds a result for each call without one.
     fn close_calls(&mut self) {
         let results: Vec<Event> = self.history.open_calls().map(missing_result).collect();
         for result in results {
@@ -182,7 +180,7 @@ impl MendedEvents {
     }
 }
 
-/// The result of a call whose own was lost.
+/// The result for a call whose own was lost.
 fn missing_result(call: &CallHistory) -> Event {
     let text = ModelText::default();
     let (reason, content) = match call.state() {

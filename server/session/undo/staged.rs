@@ -1,4 +1,4 @@
-//! Changes on disk: all that can fail for want of space fails before the first is made.
+//! Staged changes on disk: a lack of space is detected before the first change is made.
 
 use std::{
     io::{self, Write},
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::session::blobs::Blobs;
 
-/// The changes of a plan on disk, ready to be made. What was not made is gone when this is dropped.
+/// Changes of a plan that are ready to be made. Dropping this removes those that were not made.
 pub struct Staged<'a> {
     folder: Dir,
     under_way: &'a FilesUnderWay,
     all: Vec<StagedFile<'a>>,
 }
 
-/// Makes ready what a plan changes on disk.
+/// Writes the new contents of a plan beside their files.
 ///
 /// # Errors
-/// [`UndoError::Conflicts`] where a file changed since the plan was made; else where the new contents cannot be
-/// written. Nothing was changed.
+/// [`UndoError::Conflicts`] if a file changed since the plan was made, or an error if the contents cannot be written.
+/// Nothing has been changed then.
 pub fn stage<'a>(
     plan: &'a UndoPlan,
     root: &Path,
@@ -48,11 +48,11 @@ pub fn stage<'a>(
 }
 
 impl Staged<'_> {
-    /// Makes the changes. Each file is replaced at once, its permissions kept; where one cannot be, those before it
-    /// are put back to what they were.
+    /// Makes the changes. Each file is replaced atomically and keeps its permissions. If one fails, the earlier ones are
+    /// reverted.
     ///
     /// # Errors
-    /// [`UndoError::Conflicts`] where a file changed since it was made ready.
+    /// [`UndoError::Conflicts`] if a file changed since it was staged.
     pub fn put(&self) -> Result<(), UndoError> {
         for one in &self.all {
             one.look(&self.folder)?;
@@ -73,7 +73,7 @@ impl Staged<'_> {
 }
 
 impl Drop for Staged<'_> {
-    /// What was not put in place does not stay beside it.
+    /// Removes contents that were not used.
     fn drop(&mut self) {
         for new in self.all.iter().filter_map(|one| one.new.as_ref()) {
             let _ = self.folder.remove_file(&new.path);
@@ -81,20 +81,20 @@ impl Drop for Staged<'_> {
     }
 }
 
-/// A change that is ready to be made: the new content lies beside the file.
+/// A staged change, whose new content is beside the file.
 struct StagedFile<'a> {
     change: &'a FileRestore,
-    /// The file itself, where the path is a link.
+    /// The file itself, if the path is a link.
     target: PathBuf,
-    /// What it is now, to put back.
+    /// Current content and permissions, for a revert.
     present: Option<(Vec<u8>, Permissions)>,
     new: Option<NewContent>,
 }
 
-/// A file beside its place.
+/// A new content in a temporary file.
 struct NewContent {
     path: PathBuf,
-    /// Goes after the file.
+    /// Dropped after the file.
     _note: WriteNote,
 }
 
@@ -125,7 +125,7 @@ impl<'a> StagedFile<'a> {
         Ok(one)
     }
 
-    /// Time may have passed since it was made ready.
+    /// Checks again that the file is as planned, because time may have passed.
     fn look(&self, folder: &Dir) -> Result<(), UndoError> {
         present(folder, self.change).map(|_| ())
     }
@@ -152,7 +152,7 @@ impl<'a> StagedFile<'a> {
         }
     }
 
-    /// Writes bytes into a file of its own in the target's folder, with the target's permissions.
+    /// Writes bytes to a temporary file in the target's folder, with the target's permissions.
     fn write_beside(&self, staged: &Staged<'_>, bytes: &[u8]) -> io::Result<NewContent> {
         let folder = &staged.folder;
         let parent = self.target.parent().unwrap_or(Path::new(""));
@@ -178,10 +178,10 @@ impl<'a> StagedFile<'a> {
     }
 }
 
-/// What is on disk.
+/// Reads the content on disk.
 ///
 /// # Errors
-/// [`UndoError::Conflicts`] where that is not what the plan was made for.
+/// [`UndoError::Conflicts`] if it is not the content that the plan was made for.
 fn present(folder: &Dir, change: &FileRestore) -> Result<Option<Vec<u8>>, UndoError> {
     let present = read(folder, &change.path).map_err(failed(&change.path))?;
     if present.as_deref().map(sha256) == change.now {
