@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, BufRead, IsTerminal, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
     process::ExitCode,
     sync::Mutex,
@@ -11,7 +10,6 @@ use std::{
 };
 
 use aside::{
-    config::known::secret_variables,
     engine::look_for_thread,
     front::{
         acp,
@@ -29,9 +27,13 @@ use aside::{
         },
         lsp,
     },
-    tool::supervisor,
 };
-use aside_base::environment;
+use aside_base::{
+    environment,
+    system::{files::for_user_alone, processes},
+};
+use aside_config::known::secret_variables;
+use aside_tool::supervisor;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,
@@ -41,7 +43,7 @@ use tracing_subscriber::{
 /// Bytes of a line that is pasted.
 const PASTED: u64 = 64 << 10;
 
-fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let mut given = std::env::args_os();
     match given.nth(1) {
         Some(first) if first == supervisor::ARGUMENT => supervisor::child_main(given),
@@ -70,8 +72,7 @@ fn main() -> ExitCode {
 fn keep_to_itself() {
     // Where this fails, `aside doctor` says so.
     let _ = environment::take_secrets(secret_variables());
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    processes::hide_memory();
 }
 
 /// Says what is to be said, each thing where it belongs.
@@ -265,10 +266,7 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
             .init(),
         Some(path) => {
             // What is logged is of interest to the user alone.
-            let file = File::options()
-                .append(true)
-                .create(true)
-                .mode(0o600)
+            let file = for_user_alone(File::options().append(true).create(true))
                 .open(path)
                 .map_err(|error| {
                     CommandFailure::usage(format!(

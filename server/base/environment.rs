@@ -14,8 +14,10 @@ use std::{
         fs::{FileExt, PermissionsExt},
     },
     path::Path,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock},
 };
+
+use crate::lock;
 
 /// Variables that a child process gets.
 const FOR_CHILDREN: &[&str] = &[
@@ -48,13 +50,13 @@ const FOR_CHILDREN: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// What names of variables with secrets have in them.
+/// Parts of names by which a variable is known to hold a secret.
 const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"];
 
 /// Bytes of an environment that is looked through.
 const MOST: u64 = 8 << 20;
 
-/// What was taken out of the environment: names and values.
+/// Variables that were removed from the environment, by name.
 static TAKEN: Mutex<BTreeMap<OsString, OsString>> = Mutex::new(BTreeMap::new());
 
 /// A variable, also one that was taken out. None where it is not set or not UTF-8.
@@ -152,7 +154,7 @@ fn absolute(path: &OsStr) -> OsString {
 
 fn taken() -> MutexGuard<'static, BTreeMap<OsString, OsString>> {
     // What is done while it is held cannot panic halfway.
-    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&TAKEN)
 }
 
 fn take(secrets: impl Iterator<Item = (OsString, OsString)>) -> io::Result<()> {

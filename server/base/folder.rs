@@ -1,6 +1,8 @@
-//! Which folder a path leads to: a folder that takes the place of another is another one.
+//! Identity of folders: a folder that replaces another one differs from it.
 
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::UNIX_EPOCH};
+use std::{fs, io, path::Path, time::UNIX_EPOCH};
+
+use crate::system::files::number;
 
 /// What a folder is known by: its inode, and when it was made where the file system tells. Devices are no part of it,
 /// because they are numbered anew when the system starts.
@@ -15,7 +17,7 @@ pub fn identity(folder: &Path) -> io::Result<String> {
     let made = about.created().ok();
     let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     let made = made.map_or(0, |made| made.as_nanos());
-    Ok(format!("{}-{made}", about.ino()))
+    Ok(format!("{}-{made}", number(&about)))
 }
 
 #[cfg(test)]

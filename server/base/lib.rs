@@ -6,14 +6,27 @@
 //! | [`digest`] | SHA-256 in hex: the names of files, blobs and approvals |
 //! | [`environment`] | the environment of the process without its secrets, and the part that child processes get |
 //! | [`folder`] | the identity of the folder that a path leads to |
+//! | [`model`] | abilities and prices of models, reasoning and caching: words of `aside.toml` |
+//! | [`private`] | files and folders for the user alone, and their replacement as a whole |
 //! | [`regular`] | regular files, opened without waiting for a FIFO or a device in their place |
+//! | [`system`] | all that differs between operating systems |
 //! | [`under_way`] | files on their way into a workspace, and the rest that a killed process left of them |
 //! | [`visible`] | hidden characters, and text made safe to display |
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod api;
 pub mod digest;
 pub mod environment;
 pub mod folder;
+pub mod model;
+pub mod private;
 pub mod regular;
+pub mod system;
 pub mod under_way;
 pub mod visible;
+
+/// Locks a mutex, also after a holder panicked: for values that are whole at every moment.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

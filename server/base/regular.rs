@@ -6,15 +6,10 @@
 use std::{
     fs::{File, Metadata, OpenOptions},
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
-use rustix::fs::OFlags;
-
-/// How a file has to be opened of which is not known what it is: without waiting, and without becoming the terminal
-/// of this process.
-pub const CAUTIOUS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+use crate::system::files::cautious;
 
 /// Opens a regular file for reading; links are followed.
 ///
@@ -23,11 +18,7 @@ pub const CAUTIOUS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 pub fn open(path: &Path) -> io::Result<File> {
     // Opening a device can do something, so that its type is looked at first; what counts is what was opened.
     check(&path.metadata()?)?;
-    let flags = CAUTIOUS.bits().cast_signed();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
+    let file = cautious(OpenOptions::new().read(true)).open(path)?;
     check(&file.metadata()?)?;
     Ok(file)
 }

@@ -7,14 +7,12 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use rustix::fs::{FlockOperation, flock};
 
-use crate::regular;
+use crate::{regular, system::files::for_user_alone};
 
 /// The folder of notes in a workspace's state folder.
 const FOLDER: &str = ".under-way";
@@ -46,7 +44,7 @@ fn is_temporary(name: &str) -> bool {
 }
 
 impl FilesUnderWay {
-    /// Those of the workspace whose state is in this folder.
+    /// The notes of the workspace whose state is in this folder.
     #[must_use]
     pub fn of(state: &Path) -> Self {
         Self {
@@ -64,7 +62,7 @@ impl FilesUnderWay {
         let at = self.notes.join(format!("{:016x}", fastrand::u64(..)));
         let open = || {
             let mut options = File::options();
-            options.write(true).create_new(true).mode(0o600).open(&at)
+            for_user_alone(options.write(true).create_new(true)).open(&at)
         };
         let mut note = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -74,7 +72,7 @@ impl FilesUnderWay {
             opened => opened?,
         };
         // It says something only once it is held.
-        flock(&note, FlockOperation::NonBlockingLockExclusive)?;
+        note.try_lock()?;
         note.write_all(path.as_os_str().as_encoded_bytes())?;
         Ok((at, note))
     }
@@ -87,7 +85,7 @@ impl FilesUnderWay {
             let Ok(file) = regular::open(&note) else {
                 continue;
             };
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if file.try_lock().is_err() {
                 continue;
             }
             if let Ok(text) = regular::read(&note, NOTE).map(String::from_utf8)

@@ -237,5 +237,17 @@ fn skip_string(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
+/// A text with a capital letter first.
+#[must_use]
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next();
+    first
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Which tools are on: what is configured, then `-t` and `-T` in order.
+//! Tools that are on: the configuration, then `-t` and `-T` in order.
 
 use super::{
     names::did_you_mean,

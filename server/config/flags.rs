@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{names::is_name, settings::DetachedMode};
+use aside_turn::{record::Vocabulary as _, rules::DetachedMode};
+
+use super::names::is_name;
 
 /// The kinds of prompts for which `--detached` can be given separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum DetachedKind {
 pub struct DetachedFlag {
     /// The kind that the mode is for; all kinds if none is named.
     pub kind: Option<DetachedKind>,
-    /// What happens when nobody is there to answer.
+    /// Mode for prompts when nobody is there to answer.
     pub mode: DetachedMode,
 }
 
@@ -33,14 +35,14 @@ pub enum AnswerFlag {
         tool: String,
         /// The question's id.
         question: String,
-        /// As it was typed.
+        /// The flag as it was typed.
         text: String,
     },
     /// `PROMPT_ID=VALUE`: the answer to one open prompt.
     Prompt {
         /// The id of the open prompt.
         id: String,
-        /// As it was typed.
+        /// The flag as it was typed.
         text: String,
     },
 }
@@ -63,23 +65,15 @@ impl DetachedFlag {
                 ));
             }
         };
-        let mode = match mode {
-            "auto" => DetachedMode::Auto,
-            "defaults" => DetachedMode::Defaults,
-            "deny" => DetachedMode::Deny,
-            "stop" => DetachedMode::Stop,
-            _ => {
-                let mode = mode.escape_debug();
-                return Err(format!(
-                    "`{mode}` is not a mode; use auto, defaults, deny or stop"
-                ));
-            }
-        };
+        let mode = DetachedMode::of(mode).ok_or_else(|| {
+            let mode = mode.escape_debug();
+            format!("`{mode}` is not a mode; use auto, defaults, deny or stop")
+        })?;
         Ok(Self { kind, mode })
     }
 }
 
-/// As it is typed.
+/// The flag as it is typed.
 impl fmt::Display for DetachedFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
@@ -88,17 +82,12 @@ impl fmt::Display for DetachedFlag {
             Some(DetachedKind::Deliver) => "deliver=",
             Some(DetachedKind::Tool) => "tool=",
         })?;
-        f.write_str(match self.mode {
-            DetachedMode::Auto => "auto",
-            DetachedMode::Defaults => "defaults",
-            DetachedMode::Deny => "deny",
-            DetachedMode::Stop => "stop",
-        })
+        f.write_str(self.mode.word())
     }
 }
 
 impl AnswerFlag {
-    /// What it answers, as it is written before the `=`.
+    /// Key of the question, as written before the `=`.
     #[must_use]
     pub fn key(&self) -> String {
         match self {

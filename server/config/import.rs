@@ -15,12 +15,12 @@ const EMPTY: [&str; 3] = ["type", "name", "description"];
 /// Seconds that a call may take at most, as far as files of others say: a day.
 const LONGEST: f64 = 86400.0;
 
-/// What a file has of servers.
+/// Servers of another program's file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedServers {
     /// Each as a table under `mcp.servers`, in the order of their names.
     pub servers: Vec<ImportedServer>,
-    /// What cannot be taken, and why, a sentence each.
+    /// Entries that cannot be imported, each with the reason.
     pub refused: Vec<String>,
 }
 
@@ -29,9 +29,9 @@ pub struct ImportedServers {
 pub struct ImportedServer {
     /// The key of its table, which is what its tools begin with.
     pub name: String,
-    /// What stands under `mcp.servers.NAME`.
+    /// The table `mcp.servers.NAME`.
     pub table: Table,
-    /// What the user is to know of it, a sentence each.
+    /// Remarks for the user, a sentence each.
     pub warnings: Vec<String>,
 }
 

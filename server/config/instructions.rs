@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::regular;
+use aside_base::system::files::cautious_inside;
 use cap_std::{
     ambient_authority,
-    fs::{Dir, OpenOptions, OpenOptionsExt},
+    fs::{Dir, OpenOptions},
 };
 
 /// Bytes of one file that are used; the rest is cut off, and the text says so.
@@ -42,8 +42,7 @@ fn read(workspace: &Dir, path: &Path) -> io::Result<String> {
         false => Err(io::Error::other("not a file")),
     };
     is_file(workspace.metadata(path)?.is_file())?;
-    let flags = regular::CAUTIOUS.bits().cast_signed();
-    let file = workspace.open_with(path, OpenOptions::new().read(true).custom_flags(flags))?;
+    let file = workspace.open_with(path, cautious_inside(OpenOptions::new().read(true)))?;
     is_file(file.metadata()?.is_file())?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;

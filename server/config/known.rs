@@ -7,11 +7,11 @@ use aside_base::api::ApiKind;
 pub struct KnownProvider {
     /// The provider's name in settings and in `provider/model`.
     pub name: &'static str,
-    /// What it speaks.
+    /// API of the provider.
     pub api: ApiKind,
     /// Another API that it speaks at the same place, if it is told to.
     pub other_api: Option<ApiKind>,
-    /// Where it is.
+    /// Base URL of the provider.
     pub base_url: &'static str,
     /// The environment variable with another place, which other programs read too.
     pub base_env: Option<&'static str>,
@@ -19,7 +19,7 @@ pub struct KnownProvider {
     pub headers_env: Option<&'static str>,
     /// The environment variables with its key; the first that is set counts.
     pub key_env: &'static [&'static str],
-    /// It runs on this computer, as a rule: it takes no key, and is not asked unless somebody names it.
+    /// Whether the provider usually runs on this computer: it needs no key, and is not asked unless somebody names it.
     pub local: bool,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct LayerValue {
     pub(crate) origin: Origin,
 }
 
-/// Where a value comes from, weakest first.
+/// Origin of a value, weakest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The default that is compiled into Aside.
@@ -26,7 +26,7 @@ pub enum Origin {
     UserFile(String, usize),
     /// The workspace's `aside.toml`: path, line.
     WorkspaceFile(String, usize),
-    /// What the client read in the workspace.
+    /// Settings that the client read in the workspace.
     WorkspaceConfig,
     /// The client's settings of the user's scope.
     ClientConfig,
@@ -36,7 +36,7 @@ pub enum Origin {
     Flag(String),
 }
 
-/// What is wrong, and where. It never repeats a value, which may be a secret.
+/// Fault of the configuration and its place. Never repeats a value, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", origin.place())]
 pub struct Problem {
@@ -57,7 +57,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong, without where.
+    /// The fault without its place.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
@@ -65,7 +65,7 @@ impl Problem {
 }
 
 impl Origin {
-    /// Where to look, as an error begins: `path:line` for files.
+    /// The place, as an error begins: `path:line` for files.
     fn place(&self) -> String {
         match self {
             Self::UserFile(path, 0) | Self::WorkspaceFile(path, 0) => path.clone(),

@@ -1,4 +1,4 @@
-//! Which model a turn runs on.
+//! Choice of a turn's model.
 
 use aside_base::api::ApiKind;
 
@@ -15,7 +15,7 @@ pub struct ModelId {
     pub provider: String,
     /// The model, as the provider calls it. It may have slashes.
     pub model: String,
-    /// What the provider speaks.
+    /// API of the provider.
     pub api: ApiKind,
 }
 
@@ -87,7 +87,7 @@ pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String
         .collect()
 }
 
-/// What the models of makers are called, by the first word of their names.
+/// Providers by the first word of their models' names.
 const FAMILIES: [(&str, &str); 3] = [
     ("claude", "anthropic"),
     ("gpt", "openai"),

@@ -2,7 +2,7 @@
 
 use aside_base::visible::is_hidden;
 
-/// What [`is_name`] takes, for the schema: its only pattern.
+/// Pattern of names for the schema, equal to [`is_name`].
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
 
 /// May a tool, a provider or a server be called so?
@@ -28,10 +28,8 @@ pub(crate) fn nearest<'a>(
 }
 
 /// `; did you mean …?`, or nothing.
-pub(crate) fn did_you_mean<'a>(
-    wrong: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> String {
+#[must_use]
+pub fn did_you_mean<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, candidates)
         .map(|near| format!("; did you mean `{near}`?"))
         .unwrap_or_default()

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -11,12 +12,12 @@ use super::{
     workspace::{Definition, DefinitionKind},
 };
 
-/// What trust in a workspace would change.
+/// Effects of trust in a workspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrustPreview {
     /// The workspace's `aside.toml`, if it has one.
     pub file: Option<PathBuf>,
-    /// What could be started, or connected to, in the order of kind and name.
+    /// Programs and connections that this configuration can start, sorted by kind and name.
     pub starts: Vec<Startable>,
     /// The keys that begin to count, in the order of the file.
     pub settings: Vec<TrustedSetting>,
@@ -25,17 +26,20 @@ pub struct TrustPreview {
 }
 
 /// A local tool or an MCP server that the workspace defines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Startable {
-    /// What it is.
+    /// Whether this is a tool or a server.
     pub kind: DefinitionKind,
     /// The name of what would be started.
     pub name: String,
     /// The program and its arguments; empty where it is a server that runs elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// The address of a server that runs elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The names of the environment variables that the definition sets or passes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
 }
 
@@ -95,10 +99,10 @@ fn settings(configuration: &Configuration, key: &str) -> Vec<TrustedSetting> {
 }
 
 impl Startable {
-    /// What a definition starts; nothing where it names neither a program nor an address.
+    /// The program or connection of a definition. `None` if it names neither a program nor an address.
     fn of(definition: &Definition) -> Option<Self> {
-        let mut command = words(definition.value.get("command"));
-        command.extend(words(definition.value.get("args")));
+        let mut command = strings(definition.value.get("command"));
+        command.extend(strings(definition.value.get("args")));
         let url = definition.value.get("url").and_then(Value::as_str);
         if command.is_empty() && url.is_none() {
             return None;
@@ -106,7 +110,7 @@ impl Startable {
         let keys = definition.value.as_object().into_iter().flatten();
         let environment = keys.filter_map(|(key, value)| match (key.as_str(), value) {
             ("env", Value::Object(names)) => Some(names.keys().cloned().collect()),
-            ("env_vars", names) => Some(words(Some(names))),
+            ("env_vars", names) => Some(strings(Some(names))),
             (key, _) => Some(vec![key.strip_prefix("env.")?.to_owned()]),
         });
         Some(Self {
@@ -120,7 +124,7 @@ impl Startable {
 }
 
 /// A word, or several.
-fn words(value: Option<&Value>) -> Vec<String> {
+fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(word)) => vec![word.clone()],
         Some(Value::Array(words)) => words
@@ -135,7 +139,7 @@ fn words(value: Option<&Value>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SourceFile;
+    use crate::SourceFile;
 
     #[test]
     fn all_that_could_be_started_is_there_whole() {

@@ -5,20 +5,14 @@ use std::{
     time::Duration,
 };
 
-use aside_turn::{
-    inquiry::Strategy as InquiryStrategy,
-    limits::Limits,
-    rules::{
-        self, InquiryRules, Model, QuestionRules, ResultRule, Rules, RunRule, StrategyRule,
-        ToolChoice, ToolRules,
-    },
+use aside_turn::rules::{
+    self, DetachedMode, InquiryRules, Model, QuestionRules, Rules, RunRule, ToolChoice, ToolRules,
 };
 
 use super::{
     flags::{AnswerFlag, DetachedFlag, DetachedKind},
     settings::{
-        AssistantSettings, DeliverySetting, DetachedMode, DetachedSettings, LimitSettings, Mode,
-        QuestionSettings, RequestSettings, RunSetting, Settings, StrategySetting, Target,
+        AssistantSettings, DetachedSettings, QuestionSettings, RequestSettings, Settings, Target,
         TargetName, ToolSettings,
     },
 };
@@ -26,7 +20,7 @@ use super::{
 /// The name of the assistant of `conversation.inquiry.assistant`. No question has it: it is without a dot.
 const INQUIRY: &str = "inquiry";
 
-/// What of a turn's rules is not in the settings.
+/// Parts of a turn's rules that are not in the settings.
 #[derive(Clone, Debug, Default)]
 pub struct RunContext {
     /// The user trusts the workspace.
@@ -45,24 +39,36 @@ pub struct RunContext {
     pub schema: bool,
 }
 
-/// What is known of a tool besides its settings.
+/// Properties of a tool besides its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolFacts {
-    /// What it does at most.
+    /// Upper bound of the tool's effects.
     pub class: rules::Class,
-    /// It is no part of Aside.
+    /// Whether the tool comes from outside Aside.
     pub outside: bool,
-    /// Its questions count as the assistant's.
+    /// Whether its questions count as the assistant's.
     pub asks_for_assistant: bool,
-    /// Its questions are for humans, whatever they say.
+    /// Whether all of its questions are for humans only.
     pub always_exclusive: bool,
     /// The MCP server that it comes from.
     pub server: Option<String>,
-    /// How long it may run, where that is not what counts for all.
+    /// Whether the tool runs in the client.
+    pub in_client: bool,
+    /// Time limit of its own.
     pub time: Option<Duration>,
 }
 
 impl Settings {
+    /// Whether the calls of a tool that runs in the client may run. The setting for all tools can forbid them, but only
+    /// the tool's own name can allow them.
+    #[must_use]
+    pub fn client_run(&self, name: &str) -> Option<RunRule> {
+        let tools = &self.conversation.tools;
+        let own = tools.named.get(name).and_then(|own| own.run);
+        let of_all = tools.defaults.run.filter(|run| *run != RunRule::Unattended);
+        own.or(of_all)
+    }
+
     /// The rules of a turn.
     #[must_use]
     pub fn rules(&self, run: &RunContext) -> Rules {
@@ -70,21 +76,21 @@ impl Settings {
         let tools = run.tools.iter();
         let tools = tools.map(|(name, facts)| (name.clone(), self.tool_rules(name, facts, run)));
         Rules {
-            mode: run.mode.unwrap_or(conversation.mode.into()),
+            mode: run.mode.unwrap_or(conversation.mode),
             trusted: run.trusted,
             tools: tools.collect(),
             tool_choice: self.tool_choice(),
             model: run.model.clone(),
             refused: BTreeSet::new(),
             inquiry: InquiryRules {
-                strategy: conversation.inquiry.strategy.into(),
+                strategy: conversation.inquiry.strategy,
                 assistant: (conversation.inquiry.assistant != AssistantSettings::default())
                     .then(|| self.assistant_rules(INQUIRY, &run.model.id)),
                 max_cost: Some(conversation.inquiry.max_cost),
             },
             prices: BTreeMap::new(),
             schema: run.schema,
-            limits: conversation.limits.to_limits(),
+            limits: conversation.limits.clone(),
         }
     }
 
@@ -194,14 +200,11 @@ impl Settings {
         }
         ToolRules {
             class: facts.class,
-            run: own
-                .run
-                .or(defaults.run)
-                .map_or(RunRule::ByMode, RunRule::from),
-            result: own
-                .result
-                .or(defaults.result)
-                .map_or(ResultRule::Unattended, ResultRule::from),
+            run: match facts.in_client {
+                true => self.client_run(name),
+                false => own.run.or(defaults.run),
+            },
+            result: own.result.or(defaults.result).unwrap_or_default(),
             detached: detached(&run.detached, &own.detached, &defaults.detached),
             questions,
             asks_for_assistant: facts.asks_for_assistant,
@@ -209,6 +212,7 @@ impl Settings {
             hidden: own.style.hidden.unwrap_or(false),
             server: facts.server.clone(),
             outside: facts.outside,
+            in_client: facts.in_client,
             time: facts.time,
         }
     }
@@ -229,10 +233,7 @@ fn detached(
     };
     let built_in = rules::Detached::default();
     let of = |kind, own: Option<DetachedMode>, default: Option<DetachedMode>, built_in| {
-        flag(kind)
-            .or(own)
-            .or(default)
-            .map_or(built_in, rules::DetachedMode::from)
+        flag(kind).or(own).or(default).unwrap_or(built_in)
     };
     rules::Detached {
         run: of(DetachedKind::Run, own.run, defaults.run, built_in.run),
@@ -243,72 +244,5 @@ fn detached(
             built_in.deliver,
         ),
         tool: of(DetachedKind::Tool, own.tool, defaults.tool, built_in.tool),
-    }
-}
-
-impl LimitSettings {
-    fn to_limits(&self) -> Limits {
-        Limits {
-            steps: self.steps,
-            tool_time: Duration::from_secs(self.tool_seconds),
-            tools_at_once: self.tools_at_once as usize,
-            calls_in_message: self.calls_in_message as usize,
-            retries: self.retries,
-            retry_time: Duration::from_secs(self.retry_seconds),
-            turn_time: self.turn_seconds.map(Duration::from_secs),
-            cost: self.cost_usd,
-        }
-    }
-}
-
-impl From<Mode> for rules::Mode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Ask => Self::Ask,
-            Mode::Edits => Self::Edits,
-            Mode::Plan => Self::Plan,
-            Mode::Auto => Self::Auto,
-        }
-    }
-}
-
-impl From<RunSetting> for RunRule {
-    fn from(run: RunSetting) -> Self {
-        match run {
-            RunSetting::Unattended => Self::Unattended,
-            RunSetting::Ask => Self::Ask,
-            RunSetting::Deny => Self::Deny,
-        }
-    }
-}
-
-impl From<DeliverySetting> for ResultRule {
-    fn from(delivery: DeliverySetting) -> Self {
-        match delivery {
-            DeliverySetting::Unattended => Self::Unattended,
-            DeliverySetting::Ask => Self::Ask,
-        }
-    }
-}
-
-impl From<DetachedMode> for rules::DetachedMode {
-    fn from(mode: DetachedMode) -> Self {
-        match mode {
-            DetachedMode::Auto => Self::Auto,
-            DetachedMode::Defaults => Self::Defaults,
-            DetachedMode::Deny => Self::Deny,
-            DetachedMode::Stop => Self::Stop,
-        }
-    }
-}
-
-impl From<StrategySetting> for StrategyRule {
-    fn from(strategy: StrategySetting) -> Self {
-        match strategy {
-            StrategySetting::Auto => Self::Auto,
-            StrategySetting::InBand => Self::Named(InquiryStrategy::InBand),
-            StrategySetting::ForcedTool => Self::Named(InquiryStrategy::ForcedTool),
-            StrategySetting::Structured => Self::Named(InquiryStrategy::Structured),
-        }
     }
 }

@@ -212,7 +212,7 @@ impl<'a> TableSchema<'a> {
         known.or_else(|| self.named.filter(|_| !self.pattern || is_name(key)))
     }
 
-    /// Why a key is not taken here.
+    /// Reason why a key is refused here.
     fn refusal(&self, path: &[String]) -> String {
         let unknown = format!("unknown key `{}`", dotted(path));
         let (Some((key, above)), None) = (path.split_last(), self.named) else {
@@ -238,8 +238,8 @@ impl<'a> TableSchema<'a> {
 }
 
 /// Every key that can be set, with its schema; `*` stands for a name.
-#[cfg(test)]
-pub(crate) fn keys() -> Vec<(Vec<String>, &'static Value)> {
+#[must_use]
+pub fn keys() -> Vec<(Vec<String>, &'static Value)> {
     fn collect(
         schema: &'static Value,
         path: &[String],
@@ -280,7 +280,7 @@ pub(crate) fn elsewhere(key: &str) -> Option<String> {
     found.into_iter().min_by_key(String::len)
 }
 
-/// What would fit, in words.
+/// Description of values that fit.
 fn expected(schema: &Value) -> String {
     let choices = schema
         .get("anyOf")

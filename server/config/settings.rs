@@ -1,13 +1,18 @@
-//! What can be set, as types. The JSON schema, the check for unknown keys and the built-in values all come
-//! from here and from nowhere else.
+//! All settings, as types. The JSON schema, the check for unknown keys and the built-in values all come from these types.
+//! A setting that the turn or a provider decides by has the type that decides, from `aside_turn::rules` or
+//! `aside_base::model`.
 //!
 //! A doc comment on a field is its description in the published schema.
 
-mod provider;
-
 use std::{collections::BTreeMap, fmt};
 
-use aside_turn::limits::Limits;
+use aside_base::{
+    api::ApiKind,
+    model::{CacheRetention, ReasoningEffort, StatedAbilities},
+};
+use aside_turn::rules::{
+    CommandRules, DetachedMode, Mode, ResultRule, RunRule, StrategyRule, limits::Limits,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,9 +20,6 @@ use serde_json::{Map, Value};
 use super::{
     names::NAME_PATTERN,
     shorthand::{or_bool, or_mode, or_state, without_defaults},
-};
-pub use provider::{
-    ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
 };
 
 /// All settings, merged and checked.
@@ -27,18 +29,18 @@ pub use provider::{
 pub struct Settings {
     /// The assistant of a turn.
     pub assistant: AssistantSettings,
-    /// How a conversation goes.
+    /// Settings of conversations.
     pub conversation: ConversationSettings,
     /// Rules for commands by their program and leading arguments. Only the user can set them.
-    pub commands: CommandSettings,
-    /// How commands are confined. Only the user can set it.
+    pub commands: CommandRules,
+    /// Sandbox for commands. Only the user can set it.
     pub sandbox: SandboxSettings,
     /// Decide as if a sandbox held, so that commands run without one. Only the user can set it.
     pub unsandboxed: bool,
     /// Model providers by name.
     #[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Which certificate authorities are trusted. Only the user can set it.
+    /// Trusted certificate authorities. Only the user can set it.
     pub tls_roots: TlsRoots,
     /// Servers of the Model Context Protocol.
     pub mcp: Mcp,
@@ -54,145 +56,51 @@ pub struct AssistantSettings {
     pub system_prompt: Option<String>,
     /// Instructions that are added to the system text.
     pub instructions: Option<String>,
-    /// How much the model reasons before it answers; unset is the model's own default.
-    pub reasoning: Option<ReasoningSetting>,
+    /// Reasoning effort; unset is the model's own default.
+    pub reasoning: Option<ReasoningEffort>,
     /// `auto`, `none`, `required`, or the name of the tool that must be called.
     #[schemars(extend("pattern" = NAME_PATTERN))]
     pub tool_choice: Option<String>,
-    /// How requests are made.
+    /// Options of requests.
     pub request: RequestSettings,
 }
 
-/// How requests are made.
+/// Options of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RequestSettings {
-    /// How long the provider is asked to keep what was sent, where it can be asked.
-    pub cache: Option<CacheSetting>,
+    /// Time for which the provider is asked to cache the prompt, if it can be asked.
+    pub cache: Option<CacheRetention>,
     /// Tokens that an answer may have, reasoning included; unset is 32,000, or less where the model has less.
     #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u32>,
 }
 
-/// How long a provider is asked to keep what was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CacheSetting {
-    /// It is not asked.
-    Off,
-    /// Some minutes after each use.
-    Short,
-    /// An hour or more; writing costs more then.
-    Long,
-}
-
-/// How much a model reasons; a provider takes the nearest that it knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReasoningSetting {
-    /// Not at all.
-    Off,
-    /// It reasons a little.
-    Low,
-    /// A moderate amount of reasoning.
-    Medium,
-    /// It reasons much.
-    High,
-    /// As much as it can.
-    Max,
-}
-
-/// How a conversation goes.
+/// Settings of conversations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConversationSettings {
-    /// What runs unasked.
+    /// Permission mode.
     pub mode: Mode,
     /// Bounds of a turn.
-    pub limits: LimitSettings,
+    pub limits: Limits,
     /// Questions that a model answers.
     pub inquiry: InquirySettings,
     /// Tools by name, and their defaults.
     pub tools: Tools,
 }
 
-/// What runs unasked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Reading runs, the rest asks.
-    #[default]
-    Ask,
-    /// Reading and editing files of the workspace run, the rest asks.
-    Edits,
-    /// Reading runs, the rest is refused.
-    Plan,
-    /// Everything runs: inside the sandbox, else it asks.
-    Auto,
-}
-
-/// Bounds of a turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct LimitSettings {
-    /// Requests to the provider in a turn, inquiries not counted.
-    #[schemars(range(min = 1))]
-    pub steps: u32,
-    /// Seconds that a tool may run; the time of a question that it asks while it runs does not count.
-    #[schemars(range(min = 1, max = 600))]
-    pub tool_seconds: u64,
-    /// Tools that run side by side.
-    #[schemars(range(min = 1, max = 256))]
-    pub tools_at_once: u32,
-    /// Bytes at the start of a tool's output that the model is sent; the middle is left out.
-    #[schemars(range(max = 1_048_576))]
-    pub output_head: u32,
-    /// Bytes at the end of a tool's output that the model is sent.
-    #[schemars(range(max = 1_048_576))]
-    pub output_tail: u32,
-    /// Calls in one message of the model that are looked at.
-    #[schemars(range(min = 1, max = 4096))]
-    pub calls_in_message: u32,
-    /// Times that a failed request is sent again.
-    #[schemars(range(max = 100))]
-    pub retries: u32,
-    /// Seconds over which a failed request is sent again.
-    #[schemars(range(max = 86_400))]
-    pub retry_seconds: u64,
-    /// Seconds that a turn may take; unset is no bound.
-    #[schemars(range(min = 1, max = 31_536_000))]
-    pub turn_seconds: Option<u64>,
-    /// US dollars that a turn may cost; unset is no bound.
-    #[schemars(range(min = 0.0))]
-    pub cost_usd: Option<f64>,
-}
-
 /// Questions that a model answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InquirySettings {
-    /// Who answers; unset is the assistant of the turn.
+    /// Assistant that answers; unset is the assistant of the turn.
     pub assistant: AssistantSettings,
-    /// How it is asked.
-    pub strategy: StrategySetting,
+    /// Strategy of inquiries.
+    pub strategy: StrategyRule,
     /// US dollars that it may cost to ask once more in another way, where the model gave no fitting answer.
     #[schemars(range(min = 0.0))]
     pub max_cost: f64,
-}
-
-/// How a model is asked a question.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StrategySetting {
-    /// `structured` where inquiries have an assistant of their own, else `in_band`.
-    #[default]
-    Auto,
-    /// The turn's own next request and one more message.
-    InBand,
-    /// The same with the answering tool forced.
-    ForcedTool,
-    /// An answer by JSON schema.
-    Structured,
 }
 
 /// Tools by name, and their defaults.
@@ -200,24 +108,24 @@ pub enum StrategySetting {
 #[serde(default)]
 #[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
 pub struct Tools {
-    /// What counts for every tool that does not say otherwise.
+    /// Defaults for all tools.
     pub defaults: ToolDefaults,
     /// A tool's settings by its name.
     #[serde(flatten)]
     pub named: BTreeMap<String, ToolSettings>,
 }
 
-/// What counts for every tool that does not say otherwise.
+/// Defaults for all tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolDefaults {
     /// Whether tools are on.
     pub enable: Enable,
     /// Whether calls run unasked; unset is decided by the mode.
-    pub run: Option<RunSetting>,
+    pub run: Option<RunRule>,
     /// Whether the model sees results unasked.
-    pub result: Option<DeliverySetting>,
-    /// What happens where somebody must be asked and nobody is there.
+    pub result: Option<ResultRule>,
+    /// Modes for prompts when nobody is there.
     pub detached: DetachedSettings,
 }
 
@@ -225,23 +133,23 @@ pub struct ToolDefaults {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// Where the tool comes from.
+    /// Source of the tool.
     pub source: Option<ToolSource>,
     /// Whether it is on, and what may turn it on or off.
     pub enable: Enable,
-    /// What the model is told of it, instead of the description.
+    /// Description for the model that replaces the tool's own.
     pub summary: Option<String>,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: Option<String>,
     /// Whether calls run unasked; unset is decided by the mode.
-    pub run: Option<RunSetting>,
+    pub run: Option<RunRule>,
     /// Whether the model sees results unasked.
-    pub result: Option<DeliverySetting>,
-    /// How it is shown.
+    pub result: Option<ResultRule>,
+    /// Display of the tool.
     pub style: Style,
-    /// What happens where somebody must be asked and nobody is there.
+    /// Modes for prompts when nobody is there.
     pub detached: DetachedSettings,
-    /// Its questions by id.
+    /// Questions of the tool, by id.
     pub questions: BTreeMap<String, QuestionSettings>,
     /// The JSON schema of a local tool's arguments.
     pub parameters: Option<Map<String, Value>>,
@@ -252,7 +160,7 @@ pub struct ToolSettings {
     pub options: Option<Map<String, Value>>,
 }
 
-/// Where a tool comes from.
+/// Source of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolSource {
@@ -269,17 +177,17 @@ pub enum ToolSource {
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = or_bool)]
 pub struct Enable {
-    /// It is on.
+    /// Whether the tool is on.
     pub state: Option<bool>,
-    /// What may turn it on or off for a run.
+    /// Flags that may turn the tool on or off for a run.
     pub allow_toggle: Option<AllowToggle>,
 }
 
-/// What may turn a tool on or off for a run.
+/// Flags that may turn a tool on or off for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowToggle {
-    /// Its name, or a directive for all tools.
+    /// The name of the tool, or a directive for all tools.
     Any,
     /// The same as `any`.
     Always,
@@ -289,29 +197,7 @@ pub enum AllowToggle {
     Never,
 }
 
-/// Whether a call runs unasked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RunSetting {
-    /// The call runs without asking.
-    Unattended,
-    /// A person is asked.
-    Ask,
-    /// It never runs.
-    Deny,
-}
-
-/// Whether the model sees a result unasked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliverySetting {
-    /// The model sees the result without asking.
-    Unattended,
-    /// A person is asked.
-    Ask,
-}
-
-/// How a tool is shown.
+/// Display of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Style {
@@ -324,26 +210,12 @@ pub struct Style {
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = or_mode)]
 pub struct DetachedSettings {
-    /// Where a call needs permission to run.
+    /// Mode for a call that needs permission to run.
     pub run: Option<DetachedMode>,
-    /// Where a result needs permission to be shown to the model.
+    /// Mode for a result that needs permission to be shown to the model.
     pub deliver: Option<DetachedMode>,
-    /// Where a tool asks a question.
+    /// Mode for a question of a tool.
     pub tool: Option<DetachedMode>,
-}
-
-/// What happens where somebody must be asked and nobody is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DetachedMode {
-    /// What can be decided without a person is.
-    Auto,
-    /// A question's default answers it; the rest is refused.
-    Defaults,
-    /// It is refused.
-    Deny,
-    /// The turn stops there and can be resumed.
-    Stop,
 }
 
 /// The settings of one question of a tool.
@@ -361,7 +233,7 @@ pub struct QuestionSettings {
     pub prompt_label: Option<String>,
 }
 
-/// Who is asked.
+/// Target of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Target {
@@ -371,7 +243,7 @@ pub enum Target {
     Assistant(Box<AssistantSettings>),
 }
 
-/// Who is asked.
+/// Target of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetName {
@@ -381,23 +253,7 @@ pub enum TargetName {
     Assistant,
 }
 
-/// Rules for commands. Each is a program and its leading arguments, such as `cargo test`. Each simple command of a line is
-/// looked at by itself: a rule that denies one of them counts before one that asks, and both before those that allow.
-/// What is not plain commands and words is allowed by no rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CommandSettings {
-    /// What runs unasked inside the sandbox.
-    pub allow: Vec<String>,
-    /// What asks, whatever else allows it.
-    pub ask: Vec<String>,
-    /// What never runs.
-    pub deny: Vec<String>,
-    /// What runs unasked outside the sandbox, as a line of its own without anything that a shell expands.
-    pub unsandboxed: Vec<String>,
-}
-
-/// How commands are confined. A word alone sets `state`.
+/// Sandbox for commands. A word alone sets `state`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = or_state)]
@@ -428,7 +284,28 @@ pub enum SandboxState {
     Off,
 }
 
-/// Which certificate authorities are trusted.
+/// A model provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderSettings {
+    /// Which API it speaks; a provider that Aside knows by name needs none.
+    pub api: Option<ApiKind>,
+    /// Base URL of its API.
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// The program that prints the key, and its arguments.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
+    /// Headers that every request to it has besides its own, by their names; they win over its own. What stands in
+    /// them is not repeated, but this file is no place for a key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Abilities of its models, by their ids, which replace those that are known.
+    pub models: BTreeMap<String, StatedAbilities>,
+}
+
+/// Trusted certificate authorities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TlsRoots {
@@ -458,7 +335,7 @@ pub struct McpServer {
     pub args: Vec<String>,
     /// The folder that the program is started in, seen from the workspace or as a whole path; unset is the workspace.
     pub cwd: Option<String>,
-    /// What its environment holds besides the usual.
+    /// Environment variables besides the usual ones.
     pub env: BTreeMap<String, EnvValue>,
     /// Names of variables of your environment that it gets too.
     pub env_vars: Vec<String>,
@@ -475,9 +352,9 @@ pub struct McpServer {
     pub tool_seconds: Option<u64>,
     /// Which protocol is spoken with it; unset is `auto`.
     pub protocol: Option<ProtocolSetting>,
-    /// Where it is reached, in place of a program.
+    /// Address of the server, in place of a program.
     pub url: Option<String>,
-    /// What every request to it says besides.
+    /// Additional headers of every request.
     pub headers: BTreeMap<String, EnvValue>,
     /// The same, with the names of variables of your environment in place of the values.
     pub headers_env: BTreeMap<String, String>,
@@ -523,7 +400,7 @@ pub enum ProtocolSetting {
 #[serde(transparent)]
 pub struct EnvValue(String);
 
-/// What stands where a value may be a secret.
+/// Placeholder for a value that may be a secret.
 pub(crate) const HIDDEN: &str = "[hidden]";
 
 impl From<String> for EnvValue {
@@ -556,27 +433,8 @@ impl Default for InquirySettings {
     fn default() -> Self {
         Self {
             assistant: AssistantSettings::default(),
-            strategy: StrategySetting::default(),
+            strategy: StrategyRule::default(),
             max_cost: 0.25,
-        }
-    }
-}
-
-impl Default for LimitSettings {
-    fn default() -> Self {
-        let limits = Limits::default();
-        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Self {
-            steps: limits.steps,
-            tool_seconds: limits.tool_time.as_secs(),
-            tools_at_once: small(limits.tools_at_once),
-            output_head: 16 * 1024,
-            output_tail: 16 * 1024,
-            calls_in_message: small(limits.calls_in_message),
-            retries: limits.retries,
-            retry_seconds: limits.retry_time.as_secs(),
-            turn_seconds: None,
-            cost_usd: None,
         }
     }
 }
@@ -589,7 +447,7 @@ impl Default for ToolDefaults {
                 allow_toggle: Some(AllowToggle::Any),
             },
             run: None,
-            result: Some(DeliverySetting::Unattended),
+            result: Some(ResultRule::Unattended),
             detached: DetachedSettings {
                 run: Some(DetachedMode::Deny),
                 deliver: Some(DetachedMode::Deny),

@@ -19,7 +19,7 @@ use super::{
 /// Bytes of an `aside.toml` that are read; a longer one is an error.
 const FILE_BYTES: u64 = 1024 * 1024;
 /// The file, for users and in workspaces.
-pub(crate) const FILE_NAME: &str = "aside.toml";
+pub const FILE_NAME: &str = "aside.toml";
 /// Variables of these names are not settings.
 const RESERVED: [&str; 1] = ["ASIDE_LOG"];
 
@@ -31,9 +31,9 @@ pub struct Sources {
     pub user_file: Option<SourceFile>,
     /// The workspace's `aside.toml`.
     pub workspace_file: Option<SourceFile>,
-    /// Why the workspace's `aside.toml` cannot be read.
+    /// Reason why the workspace's `aside.toml` cannot be read.
     pub workspace_problem: Option<Problem>,
-    /// What the client read in the workspace.
+    /// Settings that the client read in the workspace.
     pub workspace_config: Option<Value>,
     /// The client's settings of the user's scope.
     pub client_config: Option<Value>,
@@ -51,7 +51,7 @@ pub struct Sources {
 /// One of the workspace's layers, as it is before anything of it counts.
 pub(super) struct WorkspaceSource {
     pub(super) entries: Vec<LayerValue>,
-    /// What is wrong with it.
+    /// The fault.
     pub(super) problems: Vec<Problem>,
     /// The user trusts it.
     pub(super) trusted: bool,
@@ -60,9 +60,9 @@ pub(super) struct WorkspaceSource {
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// As it is shown.
+    /// Name of the file, as it is shown.
     pub path: PathBuf,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ pub enum Flag {
     Set(String),
     /// A flag of its own, such as `--model`.
     Typed {
-        /// As the user knows it: `--model`.
+        /// Name that the user knows: `--model`.
         name: String,
         /// The key that it sets.
         key: String,
@@ -315,13 +315,13 @@ pub fn user_folders() -> Vec<PathBuf> {
     all
 }
 
-/// Where the user's `aside.toml` is, or would be; none where there is no home.
+/// Path of the user's `aside.toml`, whether it exists or not. `None` without a home.
 #[must_use]
 pub fn user_file() -> Option<PathBuf> {
     user_path(&|name| env::var_os(name))
 }
 
-/// Where the user's file is.
+/// Path of the user's file.
 fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = variable("XDG_CONFIG_HOME")
         .map(PathBuf::from)

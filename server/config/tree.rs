@@ -68,7 +68,7 @@ impl Node {
     }
 }
 
-/// Where lines start, in bytes.
+/// Byte offsets of the starts of lines.
 struct LineStarts(Vec<usize>);
 
 impl LineStarts {

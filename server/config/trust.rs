@@ -1,16 +1,14 @@
 //! Which workspaces the user trusts. It is kept outside of them, by folder, together with what their
 //! `aside.toml` and the programs that it names were at the time: when one changes, trust has ended.
 
+use aside_base::digest::is_sha256;
 use std::{
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use aside_base::{folder, regular};
-use rustix::fs::{FlockOperation, flock};
+use aside_base::{folder, private, regular};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,46 +24,23 @@ const STORE_BYTES: u64 = 16 * 1024 * 1024;
 /// What trust is bound to: the folder itself, `aside.toml`, and each file of the workspace that a command in it names,
 /// with what is there. A folder that is named counts by being there alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "KeptFingerprint")]
 pub struct Fingerprint {
-    /// Which folder it is, as [`folder::identity`] has it; none where an older program kept it.
-    folder: Option<String>,
+    /// Identity of the folder, as of [`folder::identity`].
+    folder: String,
     files: BTreeMap<String, String>,
 }
 
-/// A fingerprint as it is kept.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum KeptFingerprint {
-    Bound {
-        folder: Option<String>,
-        files: BTreeMap<String, String>,
-    },
-    /// As an older program kept it.
-    Files(BTreeMap<String, String>),
-}
-
-impl From<KeptFingerprint> for Fingerprint {
-    fn from(kept: KeptFingerprint) -> Self {
-        let (folder, files) = match kept {
-            KeptFingerprint::Bound { folder, files } => (folder, files),
-            KeptFingerprint::Files(files) => (None, files),
-        };
-        Self { folder, files }
-    }
-}
-
-/// What is said to have changed where another folder is in the place of the one that was trusted.
+/// Name for the change of the workspace's folder itself, which another folder has replaced.
 const FOLDER: &str = "the folder itself";
 
 /// Whether a workspace is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// As it is now.
+    /// Trusted as it is now.
     Given,
-    /// It was, but these changed since: paths as `aside.toml` has them.
+    /// Trusted before, but these files changed since: paths as in `aside.toml`.
     Ended(Vec<String>),
-    /// It never was, or trust was revoked.
+    /// Never trusted, or trust was revoked.
     Never,
 }
 
@@ -105,7 +80,7 @@ impl Fingerprint {
             }
         }
         Ok(Self {
-            folder: Some(folder::identity(&root)?),
+            folder: folder::identity(&root)?,
             files,
         })
     }
@@ -117,19 +92,17 @@ impl Fingerprint {
         let mut parts: Vec<&str> = files
             .flat_map(|(name, what)| [name.as_str(), what])
             .collect();
-        parts.extend(self.folder.as_deref());
+        parts.push(&self.folder);
         aside_base::digest::of_parts(&parts)
     }
 
     /// The files of the workspace whose change ends trust, beside `aside.toml`: paths relative to its root.
     #[must_use]
     pub fn programs(&self) -> Vec<String> {
-        let is_file =
-            |what: &str| what.len() == 64 && !what.contains(|c: char| !c.is_ascii_hexdigit());
         let files = self
             .files
             .iter()
-            .filter(|(name, what)| *name != FILE_NAME && is_file(what));
+            .filter(|(name, what)| *name != FILE_NAME && is_sha256(what));
         files.map(|(name, _)| name.clone()).collect()
     }
 
@@ -142,7 +115,7 @@ impl Fingerprint {
         let mut names: Vec<String> = names.cloned().collect();
         names.sort();
         names.dedup();
-        if earlier.folder.is_some() && self.folder != earlier.folder {
+        if self.folder != earlier.folder {
             names.insert(0, FOLDER.to_owned());
         }
         names
@@ -242,27 +215,12 @@ impl TrustStore {
 
     /// Two processes may trust two workspaces at once, so reading and writing are under one lock.
     fn change(&self, change: impl FnOnce(&mut Stored)) -> io::Result<()> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.state_dir)?;
-        let lock = self.state_dir.join("trust.lock");
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
-            .open(lock)?;
-        regular::check(&lock.metadata()?)?;
-        flock(&lock, FlockOperation::LockExclusive)?;
+        private::make_folder(&self.state_dir)?;
+        let lock = private::lock_file(&self.state_dir.join("trust.lock"))?;
+        lock.lock()?;
         let mut stored = self.read()?;
         change(&mut stored);
-        let mut file = tempfile::NamedTempFile::new_in(&self.state_dir)?;
-        file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
-        file.as_file().sync_all()?;
-        file.persist(self.path())?;
-        Ok(())
+        private::replace(&self.path(), &serde_json::to_vec_pretty(&stored)?)
     }
 }
 
@@ -330,7 +288,7 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// What a word names, seen from the root. A word that names nothing is watched too: a file could appear.
+    /// Path that a word names, from the root. A word that names nothing is watched too, because a file could appear.
     fn look(&mut self, word: &str) -> io::Result<String> {
         let Ok(path) = self.root.join(word).canonicalize() else {
             return Ok("nothing".into());
@@ -369,6 +327,7 @@ impl<'a> Programs<'a> {
 mod tests {
     use std::{
         ffi::OsStr,
+        fs,
         os::unix::{
             ffi::OsStrExt,
             fs::{PermissionsExt, symlink},
@@ -519,23 +478,6 @@ mod tests {
             fs::rename(&elsewhere, root).unwrap();
         };
         check(moved_and_back, "given");
-    }
-
-    #[test]
-    fn what_an_older_program_kept_still_counts() {
-        let as_before = |_: &Path, store: &TrustStore| {
-            let mut kept: Value = serde_json::from_slice(&fs::read(store.path()).unwrap()).unwrap();
-            for (_, kept) in kept["folders"].as_object_mut().unwrap() {
-                *kept = kept["files"].take();
-            }
-            fs::write(store.path(), kept.to_string()).unwrap();
-        };
-        check(as_before, "given");
-        let changed = |root: &Path, store: &TrustStore| {
-            as_before(root, store);
-            fs::write(root.join("bin/db"), "another").unwrap();
-        };
-        check(changed, "ended: bin/db");
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! What is set and could not count: a setting that is accepted and ignored would pass for one that holds. Pure.
+//! Settings that can have no effect, which are refused because a silently ignored one would pass for one that applies.
+//! Pure.
 
 use aside_base::visible::short_line;
+use aside_turn::rules::{CommandRules, StrategyRule};
 use serde_json::{Map, Value};
 
 use super::{
     Configuration, Origin, Problem,
     names::dotted,
-    settings::{
-        AssistantSettings, CommandSettings, McpServer, Settings, StrategySetting, Target,
-        ToolSettings, ToolSource,
-    },
+    settings::{AssistantSettings, McpServer, Settings, Target, ToolSettings, ToolSource},
 };
 
 /// A key that does not count, and why, with what to do about it.
@@ -48,7 +47,7 @@ fn void_keys(settings: &Settings) -> Vec<VoidKey> {
 }
 
 /// Rules that can speak of no command.
-fn of_commands(rules: &CommandSettings) -> Vec<VoidKey> {
+fn of_commands(rules: &CommandRules) -> Vec<VoidKey> {
     let lists = [
         ("allow", &rules.allow),
         ("ask", &rules.ask),
@@ -171,7 +170,7 @@ fn of_tool(settings: &Settings, name: &str, tool: &ToolSettings) -> Vec<VoidKey>
     void
 }
 
-/// What makes no tool of what defines one: its key, and why.
+/// The key and the reason why a definition makes no tool.
 fn of_definition(name: &str, tool: &ToolSettings) -> Option<(&'static str, String)> {
     let has_program = tool
         .command
@@ -217,7 +216,7 @@ fn of_definition(name: &str, tool: &ToolSettings) -> Option<(&'static str, Strin
     }
 }
 
-/// Why arguments cannot be checked against this, if they cannot.
+/// Reason why arguments cannot be checked against a schema.
 fn not_a_schema(parameters: &Map<String, Value>) -> Option<String> {
     if parameters.get("type").and_then(Value::as_str) != Some("object") {
         return Some("its `type` is not \"object\"".to_owned());
@@ -239,9 +238,9 @@ fn of_inquiry_assistant(
     assistant: &AssistantSettings,
 ) -> Vec<VoidKey> {
     let strategy = match settings.conversation.inquiry.strategy {
-        StrategySetting::Auto | StrategySetting::Structured => None,
-        StrategySetting::InBand => Some("in_band"),
-        StrategySetting::ForcedTool => Some("forced_tool"),
+        StrategyRule::Auto | StrategyRule::Structured => None,
+        StrategyRule::InBand => Some("in_band"),
+        StrategyRule::ForcedTool => Some("forced_tool"),
     };
     let mut void = Vec::new();
     if assistant.tool_choice.is_some() {
@@ -268,7 +267,7 @@ fn of_inquiry_assistant(
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Configuration, SourceFile, Sources, load};
+    use crate::{Configuration, SourceFile, Sources, load};
 
     fn user(text: &str) -> Configuration {
         let file = SourceFile {

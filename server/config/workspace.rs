@@ -11,6 +11,7 @@ use std::{
 };
 
 use aside_base::visible::short_line;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{LayerValue, Problem, layers::Merged, names::dotted};
@@ -23,19 +24,20 @@ const WIDTH: usize = 200;
 /// A tool or a server that the workspace defines.
 #[derive(Clone, PartialEq)]
 pub struct Definition {
-    /// What it is.
+    /// Kind of the definition.
     pub kind: DefinitionKind,
     /// The name of the tool or server that is defined.
     pub name: String,
-    /// Its keys and values, as written.
+    /// Keys and values, as written.
     pub value: Value,
     /// SHA-256 of kind, name and value, for the approval. What its program's file holds is not in it: that
     /// ends trust.
     pub hash: String,
 }
 
-/// What a workspace can define.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Kind of a definition in a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum DefinitionKind {
     /// A tool under `conversation.tools`.
     Tool,
@@ -43,7 +45,7 @@ pub enum DefinitionKind {
     McpServer,
 }
 
-/// What weaker layers say, as far as a workspace is held to it.
+/// Values of weaker layers that restrict a workspace.
 pub(crate) struct Weaker<'a> {
     /// The merged values of the weaker layers.
     pub(crate) merged: &'a Merged,
@@ -53,7 +55,7 @@ pub(crate) struct Weaker<'a> {
     pub(crate) models: &'a BTreeSet<String>,
 }
 
-/// What is left of a workspace's layer.
+/// The part of a workspace's layer that counts.
 #[derive(Default)]
 pub(crate) struct WorkspaceLayer {
     pub(crate) entries: Vec<LayerValue>,
@@ -224,7 +226,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// What counts for a tool so far: its own value, else that of all tools.
+    /// The current value for a tool: its own, or that of all tools.
     fn of_tool(&self, tool: &str, key: &[&str]) -> Option<&str> {
         let of = |name| {
             self.merged

@@ -1,32 +1,30 @@
-//! Blocking work, such as reading files, away from the threads that carry everything.
+//! Runs blocking work, such as reading files, on threads meant for it.
 
 use std::{io, thread};
 
 use tokio::task::{JoinError, spawn_blocking};
 
-/// The system gives the program no further thread.
+/// Error: the system cannot start another thread.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "the system gives this program no thread: {0}; end other programs, or raise the limit of processes (ulimit -u)"
-)]
+#[error("cannot start a thread: {0}; end other programs, or raise the process limit (ulimit -u)")]
 pub struct NoThread(io::Error);
 
-/// Whether a thread can be had now. Work that was begun without would wait for one, and might hold the one that it waits
-/// for.
+/// Tests whether a thread can be started now. Without one, work would wait for a thread, and might hold the one that it
+/// waits for.
 ///
 /// # Errors
-/// None can be had.
+/// Fails if no thread can be started.
 pub fn look_for_thread() -> Result<(), NoThread> {
     let thread = thread::Builder::new().spawn(|| {}).map_err(NoThread)?;
-    // It does nothing that could panic.
+    // The thread does nothing that could panic.
     let _ = thread.join();
     Ok(())
 }
 
-/// Runs blocking work on tokio's pool for it. Once begun it runs to its end, also where nobody waits any more.
+/// Runs blocking work on tokio's blocking pool. Once started it runs to its end, even if nobody waits any more.
 ///
 /// # Errors
-/// The work's own, or the [`JoinError`] of work that panicked.
+/// Errors of the work, or the [`JoinError`] of work that panicked.
 pub async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,

@@ -1,10 +1,10 @@
-//! The time that turns are told: since the Unix epoch, and never going back.
+//! Time for turns: since the Unix epoch, and monotonic.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// Reads the wall clock once and counts on from there.
+/// Reads the system time once and counts on from there.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     wall: Duration,
@@ -30,7 +30,7 @@ impl Clock {
         self.wall + self.started.elapsed()
     }
 
-    /// The moment at which [`Clock::now`] says this.
+    /// The instant at which [`Clock::now`] reaches this time.
     #[must_use]
     pub fn instant(&self, time: Duration) -> Instant {
         self.started + time.saturating_sub(self.wall)

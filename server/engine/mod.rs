@@ -1,20 +1,20 @@
 //! Performs what the turn decides: the only owner of tasks, time and cancellation.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`start`] | from a [`TurnRequest`] to a [`StartedTurn`]: configuration, trust, tools, rules, the log |
-//! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
-//! | `shared` | [`Engine`], one a process: its conversations, its models, what turns are made with |
+//! | [`undo`] | undoes the file changes of a turn, on disk and in an editor |
+//! | `shared` | [`Engine`], one per process: its conversations, models and services for turns |
 //! | [`conversations`] | the conversations of a process, and the turns that run in them |
 //! | [`drive`] | runs a turn: effects out, inputs in |
-//! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
-//! | [`clock`] | the time that the turn is told |
-//! | `blocking` | [`blocking()`], which runs blocking work, such as reading files, on tokio's pool for it; whether there are threads |
+//! | [`models`] | models: addresses, keys, abilities, lists |
+//! | [`clock`] | time for turns |
+//! | `blocking` | [`blocking()`], which runs blocking work on tokio's blocking pool, and a test for free threads |
 //!
-//! Each uses only those below it.
+//! Each module uses only those below it.
 //!
-//! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
-//! task that does not end after its token was cancelled is given up.
+//! Invariant: nothing is decided here. A task that panics becomes an error of its request or call. A tool's task that
+//! does not end after its token was cancelled is abandoned.
 
 mod blocking;
 pub mod clock;

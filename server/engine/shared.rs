@@ -1,29 +1,26 @@
-//! The engine of a process: its conversations, its models, and what turns are made with.
+//! The engine of a process: conversations, models, and services for turns.
 
+use aside_config::Settings;
+use aside_mcp::McpServers;
+use aside_tool::Tool;
+use aside_tool::namespace::ProcessNamespaces;
 use std::{
     fmt,
-    fs::DirBuilder,
-    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
-use aside_base::environment;
+use aside_base::{environment, private};
 
 use super::{
     conversations::Conversations,
     models::{Models, key::Env},
 };
-use crate::{
-    config::Settings,
-    mcp::McpServers,
-    tool::{Tool, namespace::ProcessNamespaces},
-};
 
-/// The folder that stands for the workspace where there is none. No workspace has a name with a dot in front.
+/// Folder that stands for a missing workspace. No workspace has a name that begins with a dot.
 const NO_WORKSPACE: &str = ".no-workspace";
 
-/// One a process. Clones are the same engine.
+/// The engine of a process. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<EngineParts>);
 
@@ -39,15 +36,15 @@ struct EngineParts {
 }
 
 impl Engine {
-    /// An engine that keeps its state in `state_dir`. `program` holds child processes: it is `aside` itself.
-    /// `own_tools` are there besides the built-in tools, and count like them.
+    /// Creates an engine with its state in `state_dir`. `program` is the executable that supervises child processes,
+    /// `aside` itself. `own_tools` are offered like built-in tools.
     #[must_use]
     pub fn new(state_dir: PathBuf, program: PathBuf, own_tools: Vec<Arc<dyn Tool>>) -> Self {
         let env = Arc::new(environment::variable);
         Self::in_environment(state_dir, program, own_tools, env)
     }
 
-    /// The same, with `env` in place of the environment of this process, where keys and addresses are looked for.
+    /// Like [`Engine::new`], with `env` in place of the process's environment for keys and addresses.
     #[must_use]
     pub fn in_environment(
         state_dir: PathBuf,
@@ -67,26 +64,22 @@ impl Engine {
         }))
     }
 
-    /// Where conversations, approvals, trust, and what was learned of models are kept.
+    /// The state directory, for conversations, approvals, trust and lists of models.
     #[must_use]
     pub fn state_dir(&self) -> &Path {
         &self.0.state_dir
     }
 
-    /// Stands for the workspace where there is none: an empty folder of Aside's own, made where it is missing. Turns
-    /// in it have no tools.
+    /// The folder that stands for a missing workspace: empty, and created if necessary. Turns in it have no tools.
     #[must_use]
     pub fn no_workspace(&self) -> PathBuf {
         let folder = self.0.state_dir.join(NO_WORKSPACE);
         // What needs it says so.
-        let _ = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder);
+        let _ = private::make_folder(&folder);
         folder
     }
 
-    /// Whether a folder is a workspace: it is none of Aside's own.
+    /// Whether a folder can be a workspace: it is not inside the state directory.
     #[must_use]
     pub fn is_workspace(&self, root: &Path) -> bool {
         let own = self.0.state_dir.canonicalize();
@@ -94,14 +87,14 @@ impl Engine {
         !root.starts_with(own)
     }
 
-    /// The conversations, and the turns that run in them.
+    /// Conversations and running turns.
     #[must_use]
     pub fn conversations(&self) -> &Conversations {
         &self.0.conversations
     }
 
-    /// What models are opened with: one for the process, so that turns share connections and keys. The certificate
-    /// authorities are those of the first settings that come here.
+    /// Opens models. All turns of the process share connections and keys. The certificate authorities are those of the
+    /// first settings.
     #[must_use]
     pub fn models(&self, settings: &Settings) -> Models {
         let inner = &self.0;
@@ -116,12 +109,12 @@ impl Engine {
         inner.models.get_or_init(new).clone()
     }
 
-    /// The servers of the process. None is started before somebody asks for its tools.
+    /// The MCP servers of the process. None is started before its tools are requested.
     pub(super) fn mcp(&self) -> &McpServers {
         &self.0.mcp
     }
 
-    /// What is known of namespaces of processes here.
+    /// Whether PID namespaces work here, as far as tested.
     pub(super) fn namespaces(&self) -> &ProcessNamespaces {
         &self.0.namespaces
     }

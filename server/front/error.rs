@@ -3,21 +3,19 @@
 //! The text of an error says what is wrong and nothing about a protocol. Each protocol gives errors its own codes, and
 //! adds which of its methods helps.
 
-use aside_turn::{permit::Refused, resume::ResumeError};
+use aside_session::{log::OpenError, store::StoreError};
+use aside_turn::{record::ResultReason, resume::ResumeError};
 use tokio::task::JoinError;
 
-use crate::{
-    engine::{
-        StartError,
-        conversations::{ConversationError, Taken},
-    },
-    session::{log::OpenError, store::StoreError},
+use crate::engine::{
+    StartError,
+    conversations::{ConversationError, Taken},
 };
 
 /// The result of a request.
 pub type Result<T, E = RequestError> = std::result::Result<T, E>;
 
-/// Why a request cannot be done.
+/// Reason why a request cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// A parameter is not what it should be. The sentence names it.
@@ -47,7 +45,7 @@ pub enum RequestError {
     /// No prompt is open at all.
     #[error("no prompt is open")]
     NoPrompt,
-    /// What was asked for needs a trusted workspace. The text names it.
+    /// The request needs a trusted workspace, which the text names.
     #[error("the workspace is not trusted, so {0} cannot be had")]
     NotTrusted(String),
     /// No model is configured and none was found.
@@ -56,7 +54,7 @@ pub enum RequestError {
     /// An undo would lose something. Nothing was changed.
     #[error("{why}")]
     UndoConflicts {
-        /// What would be lost, as a sentence.
+        /// A sentence about the data that would be lost.
         why: String,
         /// The URIs of the files that are not as the turn left them.
         uris: Vec<String>,
@@ -84,12 +82,13 @@ impl From<StartError> for RequestError {
             StartError::Taken(taken) => taken.into(),
             StartError::Resume(ResumeError::InVain {
                 tool,
-                refused: Refused::Trust,
+                refused: ResultReason::NotTrusted,
                 ..
             }) => Self::NotTrusted(format!("an answer to {tool}, which waits")),
             StartError::Configuration(_) | StartError::Usage(_) | StartError::Resume(_) => {
                 Self::InvalidParams(error.to_string())
             }
+            StartError::NoModel(why) => Self::NoModel(why.to_string()),
             StartError::NoProvider(why) => Self::NoModel(why),
             StartError::Store(error) => error.into(),
             StartError::Open(error) => error.into(),
@@ -133,7 +132,7 @@ pub(in crate::front) fn internal(why: impl ToString) -> RequestError {
     RequestError::Internal(why.to_string())
 }
 
-/// Why a conversation that was asked for by its id is not to be had.
+/// The error for a conversation that cannot be opened by its id.
 pub(in crate::front) fn not_found(error: StoreError) -> RequestError {
     match error {
         StoreError::Unknown(id) => RequestError::UnknownConversation(id),

@@ -1,18 +1,18 @@
-//! What a person is told as a turn begins, in words.
+//! Notices for a person at the start of a turn.
 
 use crate::engine::TurnNotice;
 
-/// How trust is given where the notices are shown.
+/// Words that say how to trust a workspace in this front end.
 pub struct TrustWords {
     /// Said of a workspace that is not trusted.
     pub never: &'static str,
-    /// What to do where trust ended, after "look at it,": "then …".
+    /// Advice after trust ended, as the rest of "look at it, then …".
     pub again: &'static str,
 }
 
 /// The notice as a sentence.
 #[must_use]
-pub fn sentence(notice: &TurnNotice, trust: &TrustWords) -> String {
+pub fn notice_text(notice: &TurnNotice, trust: &TrustWords) -> String {
     match notice {
         TurnNotice::Configuration(text) | TurnNotice::Damage(text) => text.clone(),
         TurnNotice::TrustEnded(changed) => format!(

@@ -36,7 +36,7 @@ fn without_value(field: Option<String>, why: &serde_json::Error) -> String {
     }
 }
 
-/// What is missing has no value that could be a secret.
+/// The name of a missing field, which has no value that could be a secret.
 fn missing(why: &serde_json::Error) -> Option<String> {
     let text = why.to_string();
     text.starts_with("missing field `").then_some(text)

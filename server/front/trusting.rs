@@ -1,13 +1,12 @@
-//! What trust in a workspace would change, in words.
+//! Description of the effects of trust in a workspace.
 
 use aside_base::visible::one_line;
-
-use crate::config::{
+use aside_config::{
     preview::{Startable, TrustPreview, TrustedSetting},
     workspace::DefinitionKind,
 };
 
-/// What trust changes: the settings that begin to count, what can be started, and the keys that never count.
+/// Effects of trust: settings that begin to count, programs that can be started, and keys that never count.
 pub(in crate::front) fn page(preview: &TrustPreview, count: &str) -> String {
     let Some(file) = &preview.file else {
         return "It has no aside.toml, so no setting changes.\n".to_owned();

@@ -1,4 +1,4 @@
-//! One connection to a server, however it came about: its list of tools, its calls.
+//! One connection to a server, over either transport: its list of tools and its calls.
 
 use std::sync::{
     Arc,
@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use aside_base::visible::short_line;
+use aside_tool::process::spoken::Spoken;
 use rmcp::{
     model::{
         CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
@@ -25,55 +26,54 @@ use super::{
     questions::{AsideClient, ServerQuestions},
     settings::HideSecrets,
 };
-use crate::tool::process::spoken::Spoken;
 
-/// Bytes of one message of a server.
-pub(super) const MESSAGE: usize = 4 << 20;
-/// Pages of a list of tools.
-const PAGES: usize = 64;
-/// The code of an error that says, among others, that the state of a call is too old.
-const PARAMS: i32 = -32602;
+/// Maximum size of a server's message in bytes.
+pub(super) const MAX_MESSAGE: usize = 4 << 20;
+/// Maximum number of pages of a list of tools.
+const MAX_PAGES: usize = 64;
+/// JSON-RPC code `Invalid params`. Servers also use it when the state of a call has expired.
+const INVALID_PARAMS: i32 = -32602;
 
-/// The code of an error of the server's own, which says nothing of the protocol.
-const INTERNAL: i32 = -32603;
+/// JSON-RPC code `Internal error`, which does not concern the protocol.
+const INTERNAL_ERROR: i32 = -32603;
 
 /// An open connection. A server that was started for it ends with it.
 pub(super) struct Connection {
     running: RunningService<RoleClient, AsideClient>,
-    /// Held: the server lives no longer than this.
+    /// The server's process, which ends when this is dropped.
     process: Option<Spoken>,
     pub(super) questions: Arc<ServerQuestions>,
-    /// The server asks while a call runs, and says not for which.
+    /// Whether the older protocol is spoken: the server asks questions during a call without naming the call.
     pub(super) is_older: bool,
     hide: HideSecrets,
-    /// What came back may be of a server that speaks another version by now. Over HTTP no end of a connection tells that.
+    /// Whether a failed request put the protocol version in doubt. Over HTTP no closed connection reveals a new server.
     doubted: AtomicBool,
-    /// Held: what listens to changes of its tools ends with it.
+    /// Ends the subscription to changes of the tools when dropped.
     _listening: Option<DropGuard>,
 }
 
-/// Why a server did not open.
+/// Reason why a server could not be opened.
 pub(super) struct NotOpened {
     pub(super) why: String,
-    /// It is there, and wants a person to log in first.
+    /// Whether the server requires a login.
     pub(super) wants_login: bool,
 }
 
-/// Why there is no result.
+/// Reason why a call has no result.
 #[derive(Debug)]
 pub(super) enum CallFault {
-    /// The server is gone, or the connection is.
+    /// The server or the connection is gone.
     Gone,
     /// The call was cancelled.
     Cancelled,
-    /// What the server keeps of a call is gone, so that it has to begin again.
+    /// The server's state of the call has expired, so the call has to start again.
     Expired,
-    /// The server says that it cannot; its words.
+    /// The server refused the call, with this message.
     Refused(String),
 }
 
 impl Connection {
-    /// Opens a protocol over a transport.
+    /// Opens the protocol over a transport.
     pub(super) async fn over<T, E, A>(
         transport: T,
         version: ProtocolVersion,
@@ -110,7 +110,7 @@ impl Connection {
         })
     }
 
-    /// The same connection, with the process that it ends with.
+    /// Attaches the process that ends with the connection.
     pub(super) fn of_process(self, process: Spoken) -> Self {
         Self {
             process: Some(process),
@@ -118,17 +118,19 @@ impl Connection {
         }
     }
 
-    /// Whether another one has to be opened for what is sent next.
+    /// Whether the next request needs a new connection.
     pub(super) fn is_closed(&self) -> bool {
         self.running.is_closed()
             || self.running.peer().is_transport_closed()
             || self.doubted.load(Ordering::Relaxed)
     }
 
-    /// A request failed. A server on the network is asked anew then which version it speaks, before the next one.
+    /// Handles a failed request: the version of a remote server is negotiated again before the next one.
     fn has_failed(&self, error: &ServiceError) {
         let is_of_protocol = match error {
-            ServiceError::McpError(error) => ![PARAMS, INTERNAL].contains(&error.code.0),
+            ServiceError::McpError(error) => {
+                ![INVALID_PARAMS, INTERNAL_ERROR].contains(&error.code.0)
+            }
             _ => true,
         };
         if self.process.is_none() && is_of_protocol {
@@ -136,11 +138,11 @@ impl Connection {
         }
     }
 
-    /// All tools that the server lists, as it writes them.
+    /// Returns all tools as the server lists them.
     pub(super) async fn tools(&self) -> Result<Vec<Value>, String> {
         let mut tools = Vec::new();
         let mut cursor = None;
-        for _ in 0..PAGES {
+        for _ in 0..MAX_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
             let request = ListToolsRequest::with_param(params);
             let page = self
@@ -153,16 +155,16 @@ impl Connection {
             })?;
             let page = self.value_of(&page);
             let Some(listed) = page["tools"].as_array() else {
-                return Err("it does not list its tools".to_owned());
+                return Err("it did not return a list of tools".to_owned());
             };
             tools.extend(listed.iter().cloned());
-            // An empty cursor is one.
+            // An empty cursor counts as a cursor.
             cursor = page["nextCursor"].as_str().map(ToOwned::to_owned);
             if cursor.is_none() {
                 return Ok(tools);
             }
         }
-        Err(format!("its list of tools has more than {PAGES} pages"))
+        Err(format!("its list of tools has more than {MAX_PAGES} pages"))
     }
 
     /// Calls a tool.
@@ -181,7 +183,7 @@ impl Connection {
         let reply = tokio::select! {
             biased;
             () = cancelled.cancelled() => {
-                // Nobody waits for what it says to that.
+                // The reply to the cancellation does not matter.
                 let _ = handle.cancel(Some("the user cancelled the call".to_owned())).await;
                 return Err(CallFault::Cancelled);
             }
@@ -195,14 +197,14 @@ impl Connection {
             Err(ServiceError::McpError(error)) => {
                 let text = short_line(&self.hidden(&error.message), 1000);
                 Err(
-                    match error.code.0 == PARAMS && text.contains("requestState") {
+                    match error.code.0 == INVALID_PARAMS && text.contains("requestState") {
                         true => CallFault::Expired,
                         false => CallFault::Refused(text),
                     },
                 )
             }
             Err(ServiceError::UnexpectedResponse) => {
-                Err(CallFault::Refused("its answer cannot be read".to_owned()))
+                Err(CallFault::Refused("its answer is invalid".to_owned()))
             }
             Err(ServiceError::TransportSend(error)) => match faults::refusal(&*error.error) {
                 Some(why) => Err(CallFault::Refused(self.hidden(&why))),
@@ -212,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// The JSON of a result, of whichever kind it was taken for, without the secrets that the server was given.
+    /// Converts any kind of result to JSON, without the secrets that the server was given.
     fn value_of(&self, result: &ServerResult) -> Value {
         let mut value = serde_json::to_value(result).unwrap_or_default();
         self.hide.in_json(&mut value);
@@ -224,7 +226,7 @@ impl Connection {
     }
 }
 
-/// Listens to changes of a server's tools, where it says that it tells of them. In the older protocol it does so unasked.
+/// Subscribes to changes of a server's tools, if it announces them. The older protocol needs no subscription.
 fn listening(peer: Peer<RoleClient>, questions: Arc<ServerQuestions>) -> Option<DropGuard> {
     let tools = peer.peer_info()?.capabilities.tools.clone()?;
     if tools.list_changed != Some(true) {
@@ -234,7 +236,7 @@ fn listening(peer: Peer<RoleClient>, questions: Arc<ServerQuestions>) -> Option<
     let guard = over.clone().drop_guard();
     tokio::spawn(over.run_until_cancelled_owned(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        // Where it does not let us listen, its tools are looked at when it is connected again.
+        // Without a subscription the tools are listed again at the next connection.
         let Ok(mut subscription) = peer.listen(filter).await else {
             return;
         };

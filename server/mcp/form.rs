@@ -1,15 +1,15 @@
-//! Forms of servers as questions, and the answers to them as what a server is sent. Pure.
+//! Converts forms of servers to questions, and answers to replies. Pure.
 
 use aside_base::visible::without_hidden;
 use aside_turn::question::{Answer, AnswerType, Question, TextFormat};
 use serde_json::{Map, Value, json};
 
-/// Bytes of a text of a form.
-const TEXT: usize = 2048;
-/// Fields of a form.
-const FIELDS: usize = 32;
-/// Words in the name or title of a field that ask for a secret.
-const SECRETS: [&str; 8] = [
+/// Maximum length in bytes of a text in a form.
+const MAX_TEXT: usize = 2048;
+/// Maximum number of fields in a form.
+const MAX_FIELDS: usize = 32;
+/// Words in the name or title of a field that reveal a secret.
+const SECRET_WORDS: [&str; 8] = [
     "password",
     "passphrase",
     "secret",
@@ -20,11 +20,11 @@ const SECRETS: [&str; 8] = [
     "cvv",
 ];
 
-/// What a server asks with one form.
+/// A form of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Form {
     fields: Vec<FormField>,
-    /// It has no fields: accepting it is all that is asked.
+    /// Whether the form has no fields and only asks to be accepted.
     is_confirmation: bool,
 }
 
@@ -33,31 +33,31 @@ pub(super) struct Form {
 struct FormField {
     name: String,
     question: Question,
-    /// What is shown of an option, and what is sent for it.
+    /// Each option as shown, and the value to send for it.
     options: Vec<(String, Value)>,
 }
 
-/// Why a form is not shown to anybody, for the model.
+/// Reason why a form is shown to nobody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FormFault {
-    /// It asks for what no form may ask.
+    /// The form asks for a secret in this field.
     Secret(String),
-    /// It is not of a kind that Aside knows; why.
+    /// The form is of an unsupported kind, for this reason.
     Unknown(String),
 }
 
 impl Form {
-    /// Reads the params of `elicitation/create`. `key` begins the ids of its questions.
+    /// Reads the params of `elicitation/create`. The ids of its questions begin with `key`.
     pub(super) fn read(params: &Value, key: &str) -> Result<Self, FormFault> {
         let unknown = |why: &str| Err(FormFault::Unknown(why.to_owned()));
         if !matches!(params["mode"].as_str(), None | Some("form")) {
-            return unknown("it is no form, but asks to open an address");
+            return unknown("it asks to open a URL instead of showing a form");
         }
         let message = clean(params["message"].as_str().unwrap_or_default());
         let schema = &params["requestedSchema"];
         let empty = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&empty);
-        if properties.len() > FIELDS {
+        if properties.len() > MAX_FIELDS {
             return unknown("it has more than 32 fields");
         }
         let required: Vec<&str> = match schema["required"].as_array() {
@@ -95,7 +95,7 @@ impl Form {
         self.fields.iter().map(|field| &field.question)
     }
 
-    /// What the server is sent for these answers, one for each question; a person's no to what has no fields declines.
+    /// Builds the reply from one answer for each question. For a form without fields, an answer of no declines.
     pub(super) fn reply(&self, answers: &[Value]) -> Value {
         if self.is_confirmation {
             return match answers.first() {
@@ -120,7 +120,7 @@ impl Form {
     }
 }
 
-/// What all fields of a form share.
+/// Common properties of a form's fields.
 struct FormHead<'a> {
     key: &'a str,
     message: &'a str,
@@ -135,7 +135,7 @@ impl FormHead<'_> {
         }
         let (answer_type, options) = answer_type(schema).ok_or_else(|| {
             FormFault::Unknown(format!(
-                "its field `{}` is of no kind that Aside knows",
+                "its field `{}` has an unsupported type",
                 clean(name)
             ))
         })?;
@@ -167,7 +167,7 @@ impl FormHead<'_> {
     }
 }
 
-/// What counts as an answer to a field, and what is sent for each option that is shown.
+/// The answer type of a field, and the value to send for each option that is shown.
 fn answer_type(schema: &Value) -> Option<(AnswerType, Vec<(String, Value)>)> {
     let count = |key: &str| schema[key].as_u64().and_then(|it| u32::try_from(it).ok());
     let number = |key: &str| schema[key].as_number().cloned();
@@ -204,7 +204,7 @@ fn answer_type(schema: &Value) -> Option<(AnswerType, Vec<(String, Value)>)> {
     }
 }
 
-/// The options of a select: what is shown of each, and what is sent.
+/// Options of a select: each as shown, and the value to send for it.
 fn choices(schema: &Value) -> Option<Vec<(String, Value)>> {
     let list = |key: &str| schema[key].as_array();
     let mut options: Vec<(String, Value)> = if let Some(values) = list("enum") {
@@ -238,19 +238,20 @@ fn exclusive(mut question: Question) -> Question {
     question
 }
 
-/// Names and titles alone tell: descriptions speak of pins and tokens where they ask for none.
+/// Whether a field asks for a secret. Descriptions are ignored: they mention tokens and PINs for other reasons.
 fn asks_for_secret(name: &str, title: &str, schema: &Value) -> bool {
     let has = |text: &str| {
-        let words = words(text);
+        let words = split_words(text);
         let pairs = words.windows(2).map(|two| two.concat());
         let all = words.iter().cloned().chain(pairs);
-        all.into_iter().any(|word| SECRETS.contains(&word.as_str()))
+        all.into_iter()
+            .any(|word| SECRET_WORDS.contains(&word.as_str()))
     };
     has(name) || has(title) || schema["format"] == "password" || schema["writeOnly"] == true
 }
 
 /// The words of a name, whichever way it is written.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
     for c in text.chars() {
@@ -266,13 +267,13 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A text of a stranger's: nothing hidden in it, and not too long.
+/// A server's text without hidden characters and of limited length.
 pub(super) fn clean(text: &str) -> String {
     let text = without_hidden(text.trim());
-    text[..text.floor_char_boundary(TEXT)].to_owned()
+    text[..text.floor_char_boundary(MAX_TEXT)].to_owned()
 }
 
-/// The answers to these questions, as far as they are there; the latest counts.
+/// The answers to these questions, or the first question without one. The latest answer counts.
 pub(super) fn answers_to<'a>(
     questions: impl Iterator<Item = &'a Question>,
     given: &[(String, Answer)],
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_field_is_a_question_and_its_answer_is_what_is_sent() {
+    fn each_field_kind_becomes_a_question_and_a_value() {
         let read = form(
             json!({
                 "b": {"type": "boolean", "default": false},
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_one_field_asks_with_its_message() {
+    fn single_field_forms_ask_with_their_message() {
         let read = form(json!({"value": {"type": "string"}}), &["value"]).unwrap();
         let question = read.questions().next().unwrap();
         assert_eq!(
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_without_fields_is_accepted_or_not() {
+    fn forms_without_fields_are_accepted_or_declined() {
         let read = form(json!({}), &[]).unwrap();
         assert_eq!(read.questions().count(), 1);
         assert_eq!(read.reply(&[json!(true)])["action"], "accept");
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_asks_for_a_secret_is_refused_whole() {
+    fn forms_with_a_secret_field_are_refused() {
         let asks = |name: &str, field: Value| {
             let harmless = json!({"type": "string"});
             matches!(
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_form_is_shown_to_nobody() {
+    fn invalid_forms_are_rejected() {
         let url = json!({"mode": "url", "message": "Open.", "url": "https://example.com"});
         assert!(matches!(Form::read(&url, "k"), Err(FormFault::Unknown(_))));
         let nested = form(json!({"x": {"type": "object"}}), &[]);

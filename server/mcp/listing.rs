@@ -1,4 +1,4 @@
-//! The tools that a server lists, as Aside takes them: one that is odd costs itself alone. Pure.
+//! Validates the tools that a server lists. An invalid tool is left out, the others stay. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use serde_json::{Map, Value, json};
 
 use super::{form::clean, settings::McpDefinition};
 
-/// Tools of one server.
-const TOOLS: usize = 512;
-/// How deep a schema may be.
-const DEPTH: usize = 16;
-/// Values in a schema.
-const NODES: usize = 5000;
-/// Characters of a tool's name, as every provider takes it.
-const NAME: usize = 64;
+/// Maximum number of tools of one server.
+const MAX_TOOLS: usize = 512;
+/// Maximum depth of a schema.
+const MAX_DEPTH: usize = 16;
+/// Maximum number of values in a schema.
+const MAX_NODES: usize = 5000;
+/// Maximum length of a tool's name that every provider accepts.
+const MAX_NAME: usize = 64;
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListedTool {
-    /// The name by which models call it: that of the server, two underscores, its own.
+    /// Name for models: the server's name, two underscores, the tool's own name.
     pub(super) name: String,
-    /// The name by which the server knows it.
+    /// Name at the server.
     pub(super) remote: String,
-    /// What it does, as the server says.
+    /// Description by the server.
     pub(super) description: String,
-    /// The JSON schema of its arguments.
+    /// JSON schema of the arguments.
     pub(super) schema: Value,
-    /// It says that it destroys nothing. Nobody relies on that.
+    /// Whether the server declares the tool as non-destructive. Nothing relies on that.
     pub(super) is_harmless: bool,
-    /// SHA-256 of all that the server says of it.
+    /// SHA-256 of everything that the server declares of the tool.
     pub(super) hash: String,
 }
 
-/// The tools that a server lists and that are wanted, in the order of their names, and what is wrong with the others.
+/// Returns the configured tools among the listed ones, sorted by name, and messages about invalid ones.
 pub(super) fn tools(
     definition: &McpDefinition,
     listed: &[Value],
@@ -51,11 +51,11 @@ fn checked<'a>(
 ) -> (Vec<ListedTool>, Vec<String>) {
     let mut faults = Vec::new();
     let mut tools: BTreeMap<String, ListedTool> = BTreeMap::new();
-    for value in listed.by_ref().take(TOOLS) {
+    for value in listed.by_ref().take(MAX_TOOLS) {
         let remote = value["name"].as_str().unwrap_or_default();
         match tool(server, remote, value) {
             Ok(tool) if tools.contains_key(&tool.name) => faults.push(format!(
-                "its tool `{}` has the name of another one, so it is left out",
+                "its tool `{}` is left out: another tool has the same name",
                 short_line(remote, 80)
             )),
             Ok(tool) => drop(tools.insert(tool.name.clone(), tool)),
@@ -66,14 +66,16 @@ fn checked<'a>(
         }
     }
     if listed.next().is_some() {
-        faults.push(format!("only the first {TOOLS} of its tools are there"));
+        faults.push(format!(
+            "only the first {MAX_TOOLS} of its tools are available"
+        ));
     }
     (tools.into_values().collect(), faults)
 }
 
 fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String> {
     if remote.is_empty() || remote.len() > 128 {
-        return Err("its name is not one of 1 to 128 characters".to_owned());
+        return Err("its name must have 1 to 128 characters".to_owned());
     }
     let schema = &value["inputSchema"];
     check(schema)?;
@@ -104,33 +106,33 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
     })
 }
 
-/// Whether arguments can be checked against a schema, and every provider takes it.
+/// Checks that arguments can be validated against a schema and that every provider accepts it.
 fn check(schema: &Value) -> Result<(), String> {
     if schema["type"] != "object" {
-        return Err("its schema is not that of an object".to_owned());
+        return Err("its input schema must describe an object".to_owned());
     }
     if let Some(key) = ["anyOf", "oneOf", "allOf"]
         .iter()
         .find(|key| schema.get(**key).is_some())
     {
         return Err(format!(
-            "its schema has `{key}` at the top, which no provider takes"
+            "its input schema has `{key}` at the top level, which no provider supports"
         ));
     }
-    let mut left = NODES;
-    if !is_within(schema, DEPTH, &mut left) {
-        return Err("its schema is too large, or refers to another place".to_owned());
+    let mut left = MAX_NODES;
+    if !is_within(schema, MAX_DEPTH, &mut left) {
+        return Err("its input schema is too large or has an external `$ref`".to_owned());
     }
     match jsonschema::validator_for(schema) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(
-            "its schema is broken: {}",
+            "its input schema is invalid: {}",
             short_line(&error.to_string(), 120)
         )),
     }
 }
 
-/// Whether a schema is small, and refers to nothing outside of it.
+/// Whether a schema is small and has no external references.
 fn is_within(value: &Value, depth: usize, left: &mut usize) -> bool {
     if depth == 0 || *left == 0 {
         return false;
@@ -146,7 +148,7 @@ fn is_within(value: &Value, depth: usize, left: &mut usize) -> bool {
     }
 }
 
-/// A name that every provider takes. It is never read back: the tool keeps the server's own.
+/// A name that every provider accepts. It is never parsed: the tool keeps the server's own name.
 fn name_of(server: &str, remote: &str) -> String {
     let own = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
@@ -154,14 +156,14 @@ fn name_of(server: &str, remote: &str) -> String {
     };
     let whole = format!("{server}__{remote}");
     let name: String = whole.chars().map(own).collect();
-    if name.len() <= NAME {
+    if name.len() <= MAX_NAME {
         return name;
     }
     let digest = aside_base::digest::sha256(whole.as_bytes());
-    format!("{}_{}", &name[..NAME - 9], &digest[..8])
+    format!("{}_{}", &name[..MAX_NAME - 9], &digest[..8])
 }
 
-/// The same value with the keys of its objects in order.
+/// The value with the keys of all objects sorted.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(list) => list.iter().map(sorted).collect(),
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_tool_costs_itself_alone() {
+    fn invalid_tools_are_dropped_individually() {
         let object = || json!({"type": "object"});
         let deep = (0..20).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
         let all = [
@@ -215,15 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_stays_another_one() {
+    fn long_names_are_shortened_and_stay_distinct() {
         let long = |end: &str| name_of("server", &("x".repeat(100) + end));
-        assert_eq!(long("a").len(), NAME);
+        assert_eq!(long("a").len(), MAX_NAME);
         assert_ne!(long("a"), long("b"));
         assert_eq!(name_of("s", "get-sum"), "s__get-sum");
     }
 
     #[test]
-    fn a_hash_is_of_all_that_is_said_in_whatever_order() {
+    fn hash_covers_all_members_in_any_order() {
         let hash = |text: &str| {
             let value: Value = serde_json::from_str(text).unwrap();
             checked("s", [value].iter()).0[0].hash.clone()

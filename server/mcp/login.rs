@@ -1,17 +1,16 @@
-//! Logging in to a server on the network, and the tokens that come of it: kept in a file that only the user can read,
-//! bound to the address of the server and to who issued them.
+//! Logins to remote servers and their tokens. The tokens are kept in a file that only the user can read, bound to the
+//! server's address and the issuer.
 //!
-//! Nothing listens for the browser: the address that it is sent back to is pasted by the person who logs in.
+//! No local server waits for the browser: the user pastes the address that the browser was redirected to.
 
 use std::{
-    fs::{self, DirBuilder, File},
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use aside_base::{regular, visible::short_line};
+use aside_base::{private, regular, visible::short_line};
 use async_trait::async_trait;
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, CredentialRefreshGuard,
@@ -22,42 +21,42 @@ use url::Url;
 
 use super::settings::{HideSecrets, ServerAddress};
 
-/// Where browsers are sent back to. Nobody is there.
-const BACK: &str = "http://127.0.0.1:33418/callback";
-/// How long a server may take for one step of a login.
-const STEP: Duration = Duration::from_secs(60);
-/// Bytes of the file of a login.
-const FILE: u64 = 256 << 10;
+/// Redirect address for browsers. Nothing listens there.
+const REDIRECT: &str = "http://127.0.0.1:33418/callback";
+/// Time limit of one step of a login.
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum size in bytes of a login's file.
+const MAX_FILE: u64 = 256 << 10;
 
-/// Sends requests with the token of a login, and renews it.
+/// HTTP client that sends the tokens of a login and renews them.
 pub(super) type LoggedIn = AuthClient<reqwest::Client>;
 
-/// The file with the tokens for a server.
+/// The file with the tokens for one server.
 #[derive(Clone, Debug)]
 pub(super) struct LoginFile {
     path: PathBuf,
     hide: HideSecrets,
 }
 
-/// A login that a person has begun.
+/// A login in progress.
 pub struct BegunLogin {
     state: OAuthState,
-    /// What is to be opened in a browser.
+    /// Address to open in a browser.
     pub address: String,
 }
 
 impl BegunLogin {
-    /// Finds out how a server lets people log in, from the challenge with which it turned a request down, if it did.
+    /// Starts a login. `challenge` is the one with which the server refused a request, if it did.
     pub(super) async fn begin(
         address: &ServerAddress,
         hide: &HideSecrets,
         challenge: Option<String>,
     ) -> Result<Self, String> {
-        let file = LoginFile::of(address, hide).ok_or("it has a key already, in its headers")?;
+        let file = LoginFile::of(address, hide).ok_or("its headers already contain a key")?;
         let begun = async {
             let manager = manager(address, file).await?;
             let mut state = OAuthState::Unauthorized(manager);
-            let mut request = AuthorizationRequest::new(BACK).with_client_name("Aside");
+            let mut request = AuthorizationRequest::new(REDIRECT).with_client_name("Aside");
             request.challenge = challenge;
             request.client_id.clone_from(&address.client_id);
             state.start_authorization(request).await?;
@@ -67,19 +66,19 @@ impl BegunLogin {
         in_time(begun).await
     }
 
-    /// Takes the address that the browser was sent back to, and keeps the tokens that it stands for.
+    /// Completes the login with the address that the browser was redirected to, and stores the tokens.
     ///
     /// # Errors
-    /// Why there are none, in words.
+    /// A sentence with the reason why there are no tokens.
     pub async fn finish(mut self, came_back: &str) -> Result<(), String> {
         in_time(self.state.handle_callback_url(came_back.trim())).await
     }
 }
 
-/// Forgets the tokens for a server. Whether there were some.
+/// Deletes the tokens for a server. Returns whether there were any.
 ///
 /// # Errors
-/// Where their file cannot be removed.
+/// Fails if the file cannot be removed.
 pub fn forget(address: &ServerAddress) -> io::Result<bool> {
     let Some(folder) = &address.logins else {
         return Ok(false);
@@ -90,10 +89,10 @@ pub fn forget(address: &ServerAddress) -> io::Result<bool> {
     }
 }
 
-/// What sends requests to a server where somebody logged in to it; nothing, where nobody did.
+/// Returns a client with the tokens for a server; `None` if nobody logged in.
 ///
 /// # Errors
-/// Why the tokens cannot be used, in words.
+/// A sentence with the reason why the tokens cannot be used.
 pub(super) async fn logged_in(
     address: &ServerAddress,
     hide: &HideSecrets,
@@ -114,16 +113,16 @@ async fn manager(
     file: LoginFile,
 ) -> Result<AuthorizationManager, AuthError> {
     let mut manager = AuthorizationManager::new(address.url.clone()).await?;
-    // It follows no redirects, and goes through the proxy that all requests go through.
+    // The client follows no redirects and uses the configured proxy.
     manager.with_client(address.client.clone())?;
     manager.set_credential_store(file);
     Ok(manager)
 }
 
 async fn in_time<T>(step: impl Future<Output = Result<T, AuthError>>) -> Result<T, String> {
-    match timeout(STEP, step).await {
+    match timeout(STEP_TIMEOUT, step).await {
         Ok(done) => done.map_err(|error| short_line(&error.to_string(), 300)),
-        Err(_) => Err(format!("it did not answer within {} s", STEP.as_secs())),
+        Err(_) => Err(format!("no answer within {} s", STEP_TIMEOUT.as_secs())),
     }
 }
 
@@ -133,7 +132,7 @@ fn path(folder: &Path, url: &Url) -> PathBuf {
 }
 
 impl LoginFile {
-    /// Nothing, where the server has a key of another kind.
+    /// `None` if the server's key is in a header.
     fn of(address: &ServerAddress, hide: &HideSecrets) -> Option<Self> {
         let folder = address.logins.as_ref()?;
         Some(Self {
@@ -143,7 +142,7 @@ impl LoginFile {
     }
 
     fn read(&self) -> io::Result<Option<StoredCredentials>> {
-        let bytes = match regular::read(&self.path, FILE) {
+        let bytes = match regular::read(&self.path, MAX_FILE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read?,
         };
@@ -154,25 +153,10 @@ impl LoginFile {
 
     fn write(&self, stored: &StoredCredentials) -> io::Result<()> {
         self.hide_tokens(stored);
-        let folder = self.folder()?;
-        // Nobody but the user can read such a file.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(stored)?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        Ok(())
+        private::replace(&self.path, &serde_json::to_vec(stored)?)
     }
 
-    fn folder(&self) -> io::Result<&Path> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        Ok(folder)
-    }
-
-    /// What a server says is free of its tokens from now on.
+    /// Hides these tokens in everything that the server sends from now on.
     fn hide_tokens(&self, stored: &StoredCredentials) {
         let said = serde_json::to_value(&stored.token_response).unwrap_or_default();
         for key in ["access_token", "refresh_token", "id_token"] {
@@ -200,11 +184,12 @@ impl CredentialStore for LoginFile {
         }
     }
 
-    /// A token is renewed once, whichever process does it.
+    /// Locks the tokens, so that only one process renews them.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let lock = self.folder().map_err(unusable)?.join("lock");
+        let lock = self.path.with_file_name("lock");
         let locked = tokio::task::spawn_blocking(move || {
-            let file = File::create(lock)?;
+            private::make_folder(lock.parent().unwrap_or(Path::new(".")))?;
+            let file = private::lock_file(&lock)?;
             file.lock()?;
             Ok(file)
         });
@@ -218,5 +203,5 @@ impl CredentialStore for LoginFile {
 }
 
 fn unusable(error: io::Error) -> AuthError {
-    AuthError::CredentialStoreError(format!("the file of the login cannot be used: {error}"))
+    AuthError::CredentialStoreError(format!("cannot use the login file: {error}"))
 }

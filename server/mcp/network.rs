@@ -1,4 +1,4 @@
-//! A server on the network: the protocol opened over HTTP, and what failures there mean.
+//! Opens the protocol with a remote server over HTTP, and interprets its failures.
 
 use std::time::Duration;
 
@@ -14,31 +14,31 @@ use rmcp::{
 use tokio::time::timeout;
 
 use super::{
-    connection::{Connection, MESSAGE, NotOpened},
+    connection::{Connection, MAX_MESSAGE, NotOpened},
     faults::{self, HttpFault, fault_of},
     login::logged_in,
     settings::{HideSecrets, ProtocolChoice, ServerAddress},
 };
 
-/// How long a server may take to turn down who did not log in.
-const CHALLENGE: Duration = Duration::from_secs(30);
-/// Bytes of the body of an error that are read.
-const ERROR: usize = 64 << 10;
-/// Codes of errors that only servers of the newer protocol know: headers that contradict the body, a capability that
-/// is missing, a version that is not taken.
-const OF_NEWER: [i32; 3] = [-32020, -32021, -32022];
+/// Time limit for the refusal of a request without login.
+const CHALLENGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Number of bytes read of an error's body.
+const MAX_ERROR_BODY: usize = 64 << 10;
+/// Error codes that only the newer protocol defines: headers that contradict the body, a missing capability, an
+/// unsupported version.
+const NEWER_CODES: [i32; 3] = [-32020, -32021, -32022];
 
-/// Opens the protocol with a server, the newer one first: over HTTP it is told apart by what it answers to that.
+/// Opens the protocol with a server. The newer one is tried first, because HTTP answers tell whether it is supported.
 ///
 /// # Errors
-/// Why it did not open.
+/// The reason why the server could not be opened.
 pub(super) async fn open(
     address: &ServerAddress,
     protocol: ProtocolChoice,
     hide: &HideSecrets,
 ) -> Result<Connection, NotOpened> {
     let client = logged_in(address, hide).await.map_err(|why| NotOpened {
-        why: hide.in_text(&format!("the login to it cannot be used: {why}")),
+        why: hide.in_text(&format!("its login cannot be used: {why}")),
         wants_login: false,
     })?;
     let with = async |version| match &client {
@@ -65,11 +65,11 @@ pub(super) async fn open(
     })
 }
 
-/// What a server says of where to log in to somebody who did not; nothing, where it says nothing of that.
+/// Returns the challenge with which the server refuses a request without login, if it sends one.
 pub(super) async fn challenge(address: &ServerAddress, hide: &HideSecrets) -> Option<String> {
     let transport = Transport::with_client(address.client.clone(), config(address));
     let opening = Connection::over(transport, ProtocolVersion::V_2026_07_28, hide.clone());
-    let opened = timeout(CHALLENGE, opening).await.ok()?;
+    let opened = timeout(CHALLENGE_TIMEOUT, opening).await.ok()?;
     opened.err()?.auth_challenge().map(ToOwned::to_owned)
 }
 
@@ -80,17 +80,17 @@ fn config(address: &ServerAddress) -> TransportConfig {
         .iter()
         .map(|header| (header.name.clone(), header.value.clone()))
         .collect();
-    config.max_sse_event_size = MESSAGE;
-    config.max_json_response_size = MESSAGE;
-    config.max_error_response_size = ERROR;
+    config.max_sse_event_size = MAX_MESSAGE;
+    config.max_json_response_size = MAX_MESSAGE;
+    config.max_error_response_size = MAX_ERROR_BODY;
     config
 }
 
-/// Whether a server that did not open might speak the older protocol. One that cannot be reached, wants a login or is
-/// out of order is asked nothing more.
+/// Whether a server that could not be opened may speak the older protocol. A server that cannot be reached, requires a
+/// login or fails is not asked again.
 fn may_be_older(error: &ClientInitializeError) -> bool {
     match error {
-        ClientInitializeError::JsonRpcError(error) => !OF_NEWER.contains(&error.code.0),
+        ClientInitializeError::JsonRpcError(error) => !NEWER_CODES.contains(&error.code.0),
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..
         } => server_supported.contains(&ProtocolVersion::V_2025_11_25),
@@ -112,7 +112,7 @@ fn may_be_older(error: &ClientInitializeError) -> bool {
 fn why_not_opened(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => {
-            "its answer cannot be read, or is longer than 4 MiB".to_owned()
+            "its answer is invalid or longer than 4 MiB".to_owned()
         }
         other => faults::why_not_opened(other),
     }

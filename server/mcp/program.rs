@@ -1,15 +1,23 @@
-//! A server that is a program: how it is started, and the protocol opened with it.
+//! Starts a local server and opens the protocol with it.
 
 use std::{
     env, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use aside_base::{
     environment::can_start,
+    lock,
     visible::{printable, short_line},
+};
+use aside_tool::{
+    process::{
+        Job,
+        spoken::{Spoken, SpokenPipes},
+    },
+    sandbox::Walls,
 };
 use aside_turn::record::CallKey;
 use rmcp::{
@@ -24,33 +32,27 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, MESSAGE, NotOpened},
+    connection::{Connection, MAX_MESSAGE, NotOpened},
     faults,
     noise::{Noise, messages},
     settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
 };
-use crate::tool::{
-    process::{
-        Job,
-        spoken::{Spoken, SpokenPipes},
-    },
-    sandbox::Walls,
-};
 
-/// Bytes of what a server says on standard error that are kept.
-const SAID: usize = 64 << 10;
-/// For how long the last of it is waited for once the server has ended.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// What may help a server that ended in a namespace of processes.
-const HINT: &str =
+/// Number of bytes kept of a server's standard error.
+const MAX_STDERR: usize = 64 << 10;
+/// Time to wait for the rest of standard error after the server has ended.
+const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
+/// Advice for a server that ended inside a PID namespace.
+const NAMESPACE_HINT: &str =
     "; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`";
-/// The code of an error that says that the protocol's version is not taken.
-const VERSION: i32 = -32022;
+/// Error code for an unsupported protocol version.
+const UNSUPPORTED_VERSION: i32 = -32022;
 
-/// Starts a server and opens the protocol with it, the older one first: there a tool may ask while it runs.
+/// Starts a server and opens the protocol with it. The older one is tried first, because only there can a running tool
+/// ask questions.
 ///
 /// # Errors
-/// Why it did not open.
+/// The reason why the server could not be opened.
 pub(super) async fn open(
     program: &ServerProgram,
     protocol: ProtocolChoice,
@@ -73,9 +75,9 @@ pub(super) async fn open(
     })
 }
 
-/// Why a server did not open.
+/// Reason why a server could not be opened.
 struct OpenFault {
-    /// It speaks the newer protocol.
+    /// Whether the server requires the newer protocol.
     wants_newer: bool,
     why: String,
 }
@@ -89,8 +91,9 @@ async fn started(
 ) -> Result<Connection, OpenFault> {
     if !is_there(program) {
         let named = short_line(&program.command, 80);
-        let why =
-            format!("there is no program `{named}`; install it, or correct the server's `command`");
+        let why = format!(
+            "the program `{named}` was not found; install it, or correct the server's `command`"
+        );
         return Err(OpenFault {
             wants_newer: false,
             why,
@@ -115,19 +118,19 @@ async fn started(
     let heard = tokio::spawn(listen(errors, said.clone()));
     let output = messages(output, noise);
     let transport: AsyncRwTransport<RoleClient, DuplexStream, ChildStdin> =
-        AsyncRwTransport::new(output, input).with_max_line_length(MESSAGE);
+        AsyncRwTransport::new(output, input).with_max_line_length(MAX_MESSAGE);
     match Connection::over(transport, version, hide.clone()).await {
         Ok(connection) => Ok(connection.of_process(process)),
         Err(error) => {
             process.end().await;
             // What it said at its end may still be on its way, and nobody is left who could say more.
-            let _ = timeout(LAST_WORDS, heard).await;
-            let mut why = hide.in_text(&(why(&error, &said) + &noise.in_words()));
+            let _ = timeout(STDERR_TIMEOUT, heard).await;
+            let mut why = hide.in_text(&(why(&error, &said) + &noise.clause()));
             if is_kept
-                && noise.in_words().is_empty()
+                && noise.clause().is_empty()
                 && matches!(error, ClientInitializeError::ConnectionClosed(_))
             {
-                why += HINT;
+                why += NAMESPACE_HINT;
             }
             Err(OpenFault {
                 wants_newer: wants_newer(&error),
@@ -137,7 +140,7 @@ async fn started(
     }
 }
 
-/// Whether a server's program is there, as far as that is known before it is started: a path may be meant from elsewhere.
+/// Whether the program exists, as far as that can be told before the start. A path is not checked.
 fn is_there(program: &ServerProgram) -> bool {
     let named = program.environment.iter().find(|(name, _)| name == "PATH");
     let path = match named {
@@ -147,8 +150,7 @@ fn is_there(program: &ServerProgram) -> bool {
     program.command.contains('/') || can_start(&program.command, path.as_deref())
 }
 
-/// The folder that a server is started in. One that is meant in the workspace does not lead out of it, whatever links
-/// are there.
+/// The working directory for a server. A relative `cwd` must not lead out of the workspace, not even through links.
 fn folder(cwd: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
     let Some(cwd) = cwd else {
         return Ok(root.to_owned());
@@ -157,7 +159,7 @@ fn folder(cwd: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
     let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());
     let Some(found) = found else {
         return Err(format!(
-            "there is no folder `{named}`; make it, or correct the server's `cwd`"
+            "the folder `{named}` does not exist; create it, or correct the server's `cwd`"
         ));
     };
     let is_inside = root
@@ -166,7 +168,7 @@ fn folder(cwd: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
     match cwd.is_absolute() || is_inside {
         true => Ok(found),
         false => Err(format!(
-            "`{named}` leads out of the workspace; name the folder in the server's `cwd` by its whole path"
+            "`{named}` leads out of the workspace; set the server's `cwd` to an absolute path"
         )),
     }
 }
@@ -179,7 +181,7 @@ fn start(
 ) -> io::Result<(Spoken, SpokenPipes)> {
     let env = program.environment.iter();
     let job = Job {
-        // It belongs to none.
+        // The process belongs to no call.
         call: CallKey(0),
         program: program.command.clone().into(),
         args: program.args.iter().map(Into::into).collect(),
@@ -198,34 +200,34 @@ fn start(
 fn wants_newer(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::JsonRpcError(error) => {
-            error.code.0 == VERSION || error.message.contains("2026-07-28")
+            error.code.0 == UNSUPPORTED_VERSION || error.message.contains("2026-07-28")
         }
         _ => false,
     }
 }
 
-/// Why a server could not be opened, with the last line that it said itself.
+/// The reason why a server could not be opened, with the last line of its standard error.
 fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
     let why = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) => "it exited before it answered".to_owned(),
         other => faults::why_not_opened(other),
     };
-    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let said = lock(said);
     let said = printable(&said);
     match said.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(last) => format!("{why}; it says \"{}\"", short_line(last, 200)),
+        Some(last) => format!("{why}; its last output was \"{}\"", short_line(last, 200)),
         None => why,
     }
 }
 
-/// Keeps the last of what a server says on standard error, so that it can be told why it does not start.
+/// Keeps the end of a server's standard error for messages about a failed start.
 async fn listen(mut errors: ChildStdout, said: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = errors.read(&mut chunk).await {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = lock(&said);
         said.extend_from_slice(&chunk[..count]);
-        if said.len() > SAID {
-            let cut = said.len() - SAID / 2;
+        if said.len() > MAX_STDERR {
+            let cut = said.len() - MAX_STDERR / 2;
             said.drain(..cut);
         }
     }

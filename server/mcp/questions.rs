@@ -1,10 +1,11 @@
-//! The questions that a server asks while a call runs, put to the person of that call.
+//! Puts questions that a server asks during a call to the person behind that call.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
+use aside_base::lock;
 use aside_turn::question::{Answer, Question};
 use futures_util::future::BoxFuture;
 use rmcp::{
@@ -23,25 +24,26 @@ use super::{
     settings::HideSecrets,
 };
 
-/// Asks the person of a call; the words for the model where there is no answer.
+/// Asks the person behind a call. Returns a sentence for the model if there is no answer.
 pub(super) type AskPerson =
     Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
 
-/// What a connection's server may ask, and what it said besides.
+/// Questions and notices of one connection's server.
 pub(super) struct ServerQuestions {
     hide: HideSecrets,
-    /// The call that runs. Of the older protocol no request says which call it belongs to, so that one runs at a time.
+    /// The person behind the running call. Requests of the older protocol do not name their call, so only one call runs
+    /// at a time.
     asks: Mutex<Option<AskPerson>>,
-    /// What was wrong with what it asked in this call.
+    /// Fault of a form in this call.
     fault: Mutex<Option<FormFault>>,
-    /// Why something that it asked in this call was not answered.
+    /// Reason why a question in this call was not answered.
     unanswered: Mutex<Option<String>>,
-    /// It said that its tools are others now.
+    /// Whether the server announced that its tools changed.
     changed: AtomicBool,
 }
 
 impl ServerQuestions {
-    /// Nobody is asked so far.
+    /// Starts without a person to ask.
     pub(super) fn new(hide: HideSecrets) -> Self {
         Self {
             hide,
@@ -52,34 +54,34 @@ impl ServerQuestions {
         }
     }
 
-    /// From now on this person is asked; nobody, where it is none.
+    /// Sets the person to ask, and clears the faults of the previous call.
     pub(super) fn ask_through(&self, person: Option<AskPerson>) {
         *lock(&self.fault) = None;
         *lock(&self.unanswered) = None;
         *lock(&self.asks) = person;
     }
 
-    /// What was wrong with what it asked.
+    /// Takes the fault of a form, if there was one.
     pub(super) fn take_fault(&self) -> Option<FormFault> {
         lock(&self.fault).take()
     }
 
-    /// Why something that it asked in this call was not answered, in the words for the model.
+    /// Takes the reason, as a sentence for the model, why a question in this call was not answered.
     pub(super) fn take_unanswered(&self) -> Option<String> {
         lock(&self.unanswered).take()
     }
 
-    /// Its tools are others now. They count from the next turn on.
+    /// Notes that the tools changed. The next turn lists them again.
     pub(super) fn has_changed(&self) {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether its tools changed since this was asked last.
+    /// Whether the tools changed since the last call of this function.
     pub(super) fn take_changed(&self) -> bool {
         self.changed.swap(false, Ordering::Relaxed)
     }
 
-    /// What the server is answered to `elicitation/create`.
+    /// Answers `elicitation/create`.
     async fn answer(&self, mut params: Value) -> Value {
         let decline = || json!({"action": "decline"});
         self.hide.in_json(&mut params);
@@ -97,7 +99,7 @@ impl ServerQuestions {
         for question in form.questions() {
             match person(question.clone()).await {
                 Ok(Answer::Value(value)) => answers.push(value),
-                // No form asks for one.
+                // No form contains a secret question.
                 Ok(Answer::Secret(_)) => return decline(),
                 Err(why) => {
                     lock(&self.unanswered).get_or_insert(why);
@@ -107,11 +109,6 @@ impl ServerQuestions {
         }
         form.reply(&answers)
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each holds one value, which is whole after every change.
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Aside as a server sees it.
@@ -139,7 +136,7 @@ impl ClientHandler for AsideClient {
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
         if method == "elicitation/create" {
-            // A form of a kind that the typed request does not have.
+            // A form of a kind that the SDK's request type does not cover.
             let answer = self.questions.answer(params.unwrap_or_default()).await;
             return Ok(CustomResult(answer));
         }

@@ -1,5 +1,5 @@
-//! What a server answered to a call. It is read from the JSON itself, so that one part of a kind that nobody knows
-//! loses itself alone. Pure.
+//! Reads the result of a call. The JSON itself is read, so that a part of an unknown type does not affect the others.
+//! Pure.
 
 use std::io;
 
@@ -9,42 +9,42 @@ use serde_json::Value;
 
 use super::form::clean;
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum CallReply {
-    /// It is done.
+    /// The call is complete.
     Done {
-        /// What it says, in order.
+        /// Parts of the result, in order.
         parts: Vec<ReplyPart>,
-        /// The server says that it failed.
+        /// Whether the server reports an error.
         is_error: bool,
     },
-    /// It needs answers, and is called again with them.
+    /// The server needs answers, and is called again with them.
     Asks {
-        /// The params of each form, by the server's key.
+        /// Params of each form, by the server's key.
         forms: Vec<(String, Value)>,
-        /// What the server wants back.
+        /// State that the server needs back.
         state: Option<String>,
     },
-    /// It is nothing that Aside knows; why.
+    /// The result is of an unsupported type, for this reason.
     Unknown(String),
 }
 
-/// A part of what a server says.
+/// A part of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ReplyPart {
     /// A text for the model.
     Text(String),
-    /// What is kept for people, and told of.
+    /// Binary content, which is stored and described to the model.
     Media {
-        /// What it is, in words.
+        /// Description of the content.
         about: String,
         bytes: Vec<u8>,
     },
 }
 
 impl ReplyPart {
-    /// The text of it for the model. `keep` gives what is kept a name.
+    /// The text for the model. `keep` stores binary content and returns its name.
     pub(super) fn text(self, keep: impl Fn(&[u8]) -> io::Result<String>) -> String {
         match self {
             Self::Text(text) => text,
@@ -65,7 +65,7 @@ pub(super) fn read(result: &Value) -> CallReply {
             is_error: result["isError"] == true,
         },
         Some(other) => CallReply::Unknown(format!(
-            "it answered with a result of the kind `{}`, which Aside does not know",
+            "it answered with a result of the unknown type `{}`",
             short_line(other, 40)
         )),
     }
@@ -78,7 +78,7 @@ fn asks(result: &Value) -> CallReply {
         if request["method"] != "elicitation/create" {
             let method = request["method"].as_str().unwrap_or_default();
             return CallReply::Unknown(format!(
-                "it asks for `{}`, which Aside does not do",
+                "it requested `{}`, which Aside does not support",
                 short_line(method, 40)
             ));
         }
@@ -102,7 +102,7 @@ fn parts_of(result: &Value) -> Vec<ReplyPart> {
     })]
 }
 
-/// What is no text. What it is encoded in is passed over where it is broken.
+/// Decodes binary content; invalid base64 becomes a placeholder text.
 fn media(kind: &str, of: &Value) -> ReplyPart {
     let bytes = of["data"].as_str().or(of["blob"].as_str());
     let bytes = bytes.and_then(|bytes| STANDARD.decode(bytes).ok());
@@ -116,7 +116,7 @@ fn media(kind: &str, of: &Value) -> ReplyPart {
     }
 }
 
-/// A part of a result. Nothing is fetched.
+/// Reads a part of a result. Links are not fetched.
 fn part(part: &Value) -> ReplyPart {
     let text = |of: &Value| printable(of.as_str().unwrap_or_default().as_bytes());
     ReplyPart::Text(match part["type"].as_str() {
@@ -138,7 +138,7 @@ fn part(part: &Value) -> ReplyPart {
             }
         }
         kind => format!(
-            "[a part of the kind `{}`, which Aside does not know]",
+            "[content of the unknown type `{}`]",
             short_line(kind.unwrap_or_default(), 40)
         ),
     })
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_is_text_and_an_odd_one_loses_itself_alone() {
+    fn each_part_becomes_text_and_only_invalid_ones_are_dropped() {
         check(
             json!({"content": [
                 {"type": "text", "text": "a\u{1b}[31mb"},
@@ -180,7 +180,7 @@ mod tests {
                 {"type": "hologram"},
             ]}),
             "ab\n[image image/png, 3 bytes, kept as blob3]\n[audio audio/wav, which cannot be read]\n[n: file:///x]\n[u]\nt\n\
-             [a part of the kind `hologram`, which Aside does not know]",
+             [content of the unknown type `hologram`]",
             false,
         );
         let structured = json!({"content": [], "structuredContent": {"n": 1}, "isError": true});
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_asks_for_is_a_form_or_refused() {
+    fn requested_input_is_a_form_or_refused() {
         let asks = |method: &str| {
             read(&json!({"resultType": "input_required", "requestState": "s",
                 "inputRequests": {"k": {"method": method, "params": {"message": "m"}}}}))

@@ -1,4 +1,4 @@
-//! One server: its connection, opened when it is needed, and again when it was lost.
+//! One server: connects on first use, and again after a failure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,24 +16,24 @@ use super::{
     settings::{McpDefinition, ServerGround, ServerPlace},
 };
 
-/// How long a server that failed is left alone, by how often it failed in a row. After that it stays off.
+/// Delay before another attempt, by the number of failures in a row. After the last one the server stays off.
 const BACK_OFF: [Duration; 4] = [
     Duration::from_secs(1),
     Duration::from_secs(5),
     Duration::from_secs(30),
     Duration::from_secs(30),
 ];
-/// Several notices that the tools changed are one.
-const SETTLED: Duration = Duration::from_millis(100);
+/// Several notices of changed tools within this time count as one.
+const NOTICE_DELAY: Duration = Duration::from_millis(100);
 
-/// A server, and what is known of it.
+/// A configured server and its state.
 pub(super) struct HeldServer {
     pub(super) definition: McpDefinition,
     ground: ServerGround,
     state: Mutex<ServerState>,
-    /// What it wrote that is no message.
+    /// Output of the server that is not MCP.
     noise: Arc<Noise>,
-    /// Calls on a connection of the older protocol, one at a time.
+    /// Serialises calls on a connection of the older protocol.
     pub(super) turns: Mutex<()>,
 }
 
@@ -42,16 +42,16 @@ struct ServerState {
     connection: Option<Arc<Connection>>,
     tools: Vec<ListedTool>,
     faults: Vec<String>,
-    /// Times in a row that it could not be opened.
+    /// Number of failed attempts in a row.
     failed: usize,
-    /// When it was last tried in vain, and why that failed.
+    /// Time and reason of the last failed attempt.
     last: Option<(Instant, String)>,
 }
 
-/// What is said of a server that is too slow to start. `noise` is what it wrote instead.
+/// Message about a server that is too slow to start. `noise` describes its output.
 fn late(within: Duration, noise: &str) -> String {
     format!(
-        "it did not answer within {} s{noise}; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
+        "no answer within {} s{noise}; the first start may have to download it: try again, or increase its `startup_seconds`",
         within.as_secs()
     )
 }
@@ -67,17 +67,17 @@ impl HeldServer {
         }
     }
 
-    /// The tools of the server as they are now, and what is wrong with others of its tools.
+    /// Returns the server's current tools, and messages about tools that were left out.
     ///
     /// # Errors
-    /// Where it cannot be reached; why.
+    /// The reason why the server cannot be reached.
     pub(super) async fn tools(&self) -> Result<(Vec<ListedTool>, Vec<String>), String> {
         let within = self.definition.startup;
         let tools = async {
             let mut state = self.state.lock().await;
             let connection = self.open(&mut state).await?;
             if connection.questions.take_changed() {
-                tokio::time::sleep(SETTLED).await;
+                tokio::time::sleep(NOTICE_DELAY).await;
                 connection.questions.take_changed();
                 let listed = connection.tools().await?;
                 (state.tools, state.faults) = listing::tools(&self.definition, &listed);
@@ -97,17 +97,17 @@ impl HeldServer {
         }
     }
 
-    /// An open connection on which the tool is what it was.
+    /// Returns an open connection on which the tool is unchanged.
     ///
     /// # Errors
-    /// Where it cannot be reached, or the tool changed; why.
+    /// The reason why the server cannot be reached, or that the tool changed.
     pub(super) async fn connection(&self, tool: &ListedTool) -> Result<Arc<Connection>, String> {
         let opened = async {
             let mut state = self.state.lock().await;
             let connection = self.open(&mut state).await?;
             let is_same = state.tools.iter().any(|it| it.hash == tool.hash);
             is_same.then_some(connection).ok_or_else(|| {
-                "the tool is another one since the server was started again; it counts from the next turn on".to_owned()
+                "the tool changed when the server was restarted; the new version is available from the next turn on".to_owned()
             })
         };
         let within = self.definition.startup;
@@ -117,7 +117,7 @@ impl HeldServer {
     }
 
     fn late(&self) -> String {
-        let noise = self.definition.hide.in_text(&self.noise.in_words());
+        let noise = self.definition.hide.in_text(&self.noise.clause());
         late(self.definition.startup, &noise)
     }
 
@@ -144,7 +144,7 @@ impl HeldServer {
                 let tools = connection.tools().await;
                 tools.map(|tools| (connection, tools))
             }
-            // It is well, and a login elsewhere changes what it says.
+            // The server works, and a login may happen in another process, so this is not counted as a failure.
             Err(fault) if fault.wants_login => return Err(self.wants_login()),
             Err(fault) => Err(fault.why),
         };
@@ -181,6 +181,6 @@ impl HeldServer {
 
     fn wants_login(&self) -> String {
         let name = &self.definition.name;
-        format!("it wants you to log in; run `aside mcp login {name}`")
+        format!("it requires a login; run `aside mcp login {name}`")
     }
 }

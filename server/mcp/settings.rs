@@ -1,135 +1,136 @@
-//! A server as it is configured.
+//! The configuration of a server.
 
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+use aside_base::lock;
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
-use crate::tool::sandbox::Walls;
+use aside_tool::sandbox::Walls;
 
-/// What stands in place of a secret.
+/// Replacement for a secret.
 const HIDDEN: &str = "[hidden]";
-/// What is shorter is no secret, but could be any word.
-const SHORT: usize = 8;
+/// Minimum length of a secret that is hidden: a shorter one could be an ordinary word.
+const MIN_HIDDEN: usize = 8;
 
-/// A server of the Model Context Protocol.
+/// A configured MCP server.
 #[derive(Clone, Debug)]
 pub struct McpDefinition {
-    /// The name of the server, which its tools begin with.
+    /// Name of the server, and prefix of its tools.
     pub name: String,
-    /// Where it is.
+    /// Location of the server.
     pub place: ServerPlace,
-    /// Which protocol is spoken with it.
+    /// Protocol version to speak.
     pub protocol: ProtocolChoice,
-    /// How long it may take until its tools are known.
+    /// Time limit until its tools are known.
     pub startup: Duration,
-    /// How long a call of a tool of it may run, where that is not what counts for all tools.
+    /// Time limit of a call, if it differs from the one of all tools.
     pub call: Option<Duration>,
-    /// Which of its tools are there, by the server's own names.
+    /// Tools to offer, by the server's own names.
     pub offered: OfferedNames,
-    /// Takes the secrets that the server is given out of what it says.
+    /// Removes the server's secrets from everything that it sends.
     pub hide: HideSecrets,
 }
 
-/// Where a server is.
+/// Location of a server.
 #[derive(Clone, Debug)]
 pub enum ServerPlace {
-    /// It is started here.
+    /// A local program that is started.
     Program(ServerProgram),
-    /// It is on the network.
+    /// A remote server.
     Network(ServerAddress),
 }
 
-/// A server that is a program.
+/// A local server.
 #[derive(Clone)]
 pub struct ServerProgram {
-    /// The program.
+    /// Name or path of the program.
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
-    /// The folder that it is started in: seen from the workspace, or a whole path; the workspace, where it is none.
+    /// Working directory: absolute, or relative to the workspace; `None` for the workspace.
     pub cwd: Option<PathBuf>,
-    /// What its environment has beyond the allow-list. It may hold secrets.
+    /// Environment beyond the allow-list. Values may be secrets.
     pub environment: Vec<(String, String)>,
-    /// It is kept together with its processes where that can be.
+    /// Whether to run it in a PID namespace if possible.
     pub pid_namespace: bool,
 }
 
-/// Where servers that are programs are started, and what holds them.
+/// Environment in which local servers are started.
 #[derive(Clone, Debug)]
 pub struct ServerGround {
     /// The root of the workspace.
     pub root: PathBuf,
-    /// Holds child processes: `aside` itself.
+    /// The executable that supervises child processes: `aside` itself.
     pub holder: PathBuf,
-    /// What keeps each of them together with its processes; none, where nothing does.
+    /// The sandbox that provides the PID namespace; `None` if there is none.
     pub walls: Option<Walls>,
 }
 
-/// A server on the network.
+/// A remote server.
 #[derive(Clone, Debug)]
 pub struct ServerAddress {
-    /// Where requests go.
+    /// Address of the server.
     pub url: Url,
-    /// What every request says besides.
+    /// Additional headers of every request.
     pub headers: Vec<ServerHeader>,
-    /// Sends the requests. It follows no redirects.
+    /// HTTP client for the requests. It follows no redirects.
     pub client: reqwest::Client,
-    /// The folder of the tokens that logins gave; none, where a header has a key.
+    /// Folder of the tokens of logins; `None` if a header carries a key.
     pub logins: Option<PathBuf>,
-    /// What Aside is known as to who gives the tokens, where it cannot make itself known.
+    /// OAuth client id, for issuers without dynamic registration.
     pub client_id: Option<String>,
 }
 
 /// A header of every request to a server.
 #[derive(Clone)]
 pub struct ServerHeader {
-    /// As in the configuration; `Authorization` takes the place of a login.
+    /// Name of the header; `Authorization` replaces a login.
     pub name: HeaderName,
-    /// What it says, which may be a secret.
+    /// Value of the header, which may be a secret.
     pub value: HeaderValue,
-    /// The variable of the environment that the value is of. Approvals are bound to its name then.
+    /// Environment variable of the value. If set, approvals depend on its name instead of the value.
     pub variable: Option<String>,
 }
 
-/// Which protocol is spoken with a server.
+/// Protocol version to speak with a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProtocolChoice {
-    /// A program is asked for that of 2025-11-25, unless it wants the newer one; a server on the network for the newer
-    /// one, unless it does not know it.
+    /// Local servers are asked for version 2025-11-25, unless they require the newer one. Remote servers are asked for
+    /// the newer one, unless they do not support it.
     #[default]
     Auto,
-    /// That of 2025-11-25.
+    /// Version 2025-11-25.
     Older,
-    /// That of 2026-07-28.
+    /// Version 2026-07-28.
     Newer,
 }
 
-/// Which tools of a server are there. In each name `*` stands for any characters.
+/// Filter for the tools of a server. `*` in a name matches any characters.
 #[derive(Clone, Debug, Default)]
 pub struct OfferedNames {
-    /// Only these; all, where it is none.
+    /// Only these tools; `None` for all.
     pub only: Option<Vec<String>>,
-    /// All but these.
+    /// Tools to exclude.
     pub but: Vec<String>,
 }
 
-/// Takes secrets out of what a stranger says.
+/// Removes secrets from text of a server.
 #[derive(Clone)]
 pub struct HideSecrets {
     hide: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    /// Secrets that came later.
+    /// Secrets that were added later, such as tokens.
     later: Arc<Mutex<Vec<String>>>,
 }
 
 impl McpDefinition {
-    /// SHA-256 of all that is said of the server: what is another one is connected anew.
+    /// SHA-256 of the whole configuration. A changed server is started anew.
     pub(super) fn key(&self) -> String {
         let Self {
             name: _,
@@ -148,7 +149,7 @@ impl McpDefinition {
         aside_base::digest::of_parts(&[&self.hash(), &rest])
     }
 
-    /// SHA-256 of where the server is and what it is given. Secrets are in it and cannot be read from it.
+    /// SHA-256 of the server's location and secrets. The secrets cannot be recovered from it.
     #[must_use]
     pub fn hash(&self) -> String {
         let mut parts = vec![self.name.as_str()];
@@ -160,7 +161,7 @@ impl McpDefinition {
                     parts.extend([name.as_str(), value]);
                 }
                 let cwd = program.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
-                // What was approved before there were folders is what it was.
+                // Without a `cwd` the hash stays that of older approvals.
                 if let Some(cwd) = &cwd {
                     parts.extend(["in", cwd]);
                 }
@@ -192,7 +193,7 @@ impl ServerHeader {
 }
 
 impl OfferedNames {
-    /// Whether the tool of this name is there.
+    /// Whether the filter includes this tool.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| is_like(name, pattern));
@@ -200,7 +201,7 @@ impl OfferedNames {
     }
 }
 
-/// Whether a name is like a pattern, in which `*` stands for any characters.
+/// Whether a name matches a pattern, in which `*` matches any characters.
 fn is_like(name: &str, pattern: &str) -> bool {
     let Some((begin, rest)) = pattern.split_once('*') else {
         return name == pattern;
@@ -220,7 +221,7 @@ fn is_like(name: &str, pattern: &str) -> bool {
 }
 
 impl HideSecrets {
-    /// What `hide` leaves of a text.
+    /// Hides secrets with a function from text to text without secrets.
     pub fn new(hide: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self {
             hide: Arc::new(hide),
@@ -228,25 +229,25 @@ impl HideSecrets {
         }
     }
 
-    /// From now on this is taken out too.
+    /// Hides a further secret from now on.
     pub(super) fn also(&self, secret: &str) {
         // Each change is one push.
-        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() >= SHORT && !later.iter().any(|it| it == secret) {
+        let mut later = lock(&self.later);
+        if secret.len() >= MIN_HIDDEN && !later.iter().any(|it| it == secret) {
             later.push(secret.to_owned());
         }
     }
 
-    /// A text without the secrets.
+    /// The text without secrets.
     #[must_use]
     pub fn in_text(&self, text: &str) -> String {
         let text = (self.hide)(text);
-        let later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = lock(&self.later);
         let hide = |text: String, secret: &String| text.replace(secret, HIDDEN);
         later.iter().fold(text, hide)
     }
 
-    /// Takes them out of every text of a value, the names of members among them.
+    /// Removes secrets from all strings of a value, including the names of members.
     pub fn in_json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.in_text(text),
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_there_by_their_names() {
+    fn tool_names_are_filtered_by_pattern() {
         let names = |only: Option<&[&str]>, but: &[&str]| OfferedNames {
             only: only.map(|only| only.iter().map(ToString::to_string).collect()),
             but: but.iter().map(ToString::to_string).collect(),
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_taken_out_of_names_and_values() {
+    fn secrets_are_removed_from_names_and_values() {
         let hide = HideSecrets::new(|text| text.replace("hunter2", "[hidden]"));
         let mut value = serde_json::json!({"a hunter2": ["hunter2", {"b": "x hunter2"}], "n": 2});
         hide.in_json(&mut value);

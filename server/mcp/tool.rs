@@ -1,14 +1,18 @@
-//! A tool of a server, as the machine of tools sees it.
+//! A server's tool, as an implementation of [`Tool`].
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use aside_base::visible::{in_sight, short_line};
+use aside_base::{
+    lock,
+    visible::{in_sight, short_line},
+};
+use aside_tool::{CallPlan, Planning, Tool, ToolContext, ToolSpec, Unplanned, fitted};
 use aside_turn::{
     effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+    input::{Preview, ToolOutcome, ToolOutput},
     record::CallKey,
     rules::Class,
 };
@@ -25,19 +29,18 @@ use super::{
     reply::{self, CallReply, ReplyPart},
     server::HeldServer,
 };
-use crate::tool::{PreparedCall, Tool, ToolContext, ToolSpec, fitted};
 
-/// Times that a server may ask for more in one run of a call.
-const ROUNDS: usize = 8;
+/// Maximum number of times that a server may ask in one run of a call.
+const MAX_ROUNDS: usize = 8;
 
-/// A tool of a server.
+/// A server's tool.
 pub(super) struct McpTool {
-    about: ToolSpec,
+    spec: ToolSpec,
     listed: ListedTool,
     server: Arc<HeldServer>,
-    /// What approvals are bound to, besides the arguments.
+    /// Hash that approvals are bound to, besides the arguments.
     hash: String,
-    /// Calls that the server answered with questions.
+    /// Calls that wait for answers to the server's questions.
     waiting: Mutex<HashMap<CallKey, WaitingCall>>,
 }
 
@@ -46,22 +49,22 @@ pub(super) struct McpTool {
 struct WaitingCall {
     forms: Vec<(String, Form)>,
     state: Option<String>,
-    /// Times that the server asked in this call.
+    /// Number of times that the server asked in this call.
     round: usize,
 }
 
 impl McpTool {
     pub(super) fn new(listed: ListedTool, server: Arc<HeldServer>) -> Self {
-        let mut about = ToolSpec::new(&listed.name, &listed.description, listed.schema.clone());
-        about.class = Class::More;
-        about.questions = None;
-        about.runs_commands = true;
-        about.outside = true;
-        about.server = Some(server.definition.name.clone());
-        about.time = server.definition.call;
+        let mut spec = ToolSpec::new(&listed.name, &listed.description, listed.schema.clone());
+        spec.class = Class::More;
+        spec.questions = None;
+        spec.runs_commands = true;
+        spec.outside = true;
+        spec.server = Some(server.definition.name.clone());
+        spec.time = server.definition.call;
         let hash = aside_base::digest::of_parts(&["mcp", &server.definition.hash(), &listed.hash]);
         Self {
-            about,
+            spec,
             listed,
             server,
             hash,
@@ -72,7 +75,7 @@ impl McpTool {
     async fn answer(
         &self,
         work: &CallWork,
-        host: &Arc<ToolContext>,
+        context: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> Result<ToolOutcome, String> {
         let connection = tokio::select! {
@@ -81,38 +84,38 @@ impl McpTool {
             connection = self.server.connection(&self.listed) => connection?,
         };
         if !connection.is_older {
-            return self.rounds(&connection, work, host, cancelled).await;
+            return self.rounds(&connection, work, context, cancelled).await;
         }
         let turn = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Ok(ToolOutcome::Stopped),
             turn = self.server.turns.lock() => turn,
         };
-        let (asking, call) = (host.clone(), work.call);
+        let (asking, call) = (context.clone(), work.call);
         let person: AskPerson = Arc::new(move |question| (asking.ask_live)(call, question));
         connection.questions.ask_through(Some(person));
-        let outcome = self.rounds(&connection, work, host, cancelled).await;
+        let outcome = self.rounds(&connection, work, context, cancelled).await;
         let fault = connection.questions.take_fault();
         let unanswered = connection.questions.take_unanswered();
         connection.questions.ask_through(None);
         drop(turn);
         match (fault, unanswered) {
-            (Some(fault), _) => Err(faulty(&fault)),
+            (Some(fault), _) => Err(form_fault(&fault)),
             (None, Some(why)) => Ok(without_answer(outcome?, &why)),
             (None, None) => outcome,
         }
     }
 
-    /// Calls the server, and again with answers, as long as they are there.
+    /// Calls the server, and calls it again with answers as long as they are available.
     async fn rounds(
         &self,
         connection: &Connection,
         work: &CallWork,
-        host: &Arc<ToolContext>,
+        context: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> Result<ToolOutcome, String> {
-        let mut waiting = self.waiting().remove(&work.call);
-        for _ in 0..ROUNDS {
+        let mut waiting = lock(&self.waiting).remove(&work.call);
+        for _ in 0..MAX_ROUNDS {
             let mut params = CallToolRequestParams::new(self.listed.remote.clone());
             if let Value::Object(arguments) = &work.arguments {
                 params = params.with_arguments(arguments.clone());
@@ -125,7 +128,7 @@ impl McpTool {
                         Ok(answers) => drop(responses.insert(key.clone(), form.reply(&answers))),
                         Err(question) => {
                             let question = question.clone();
-                            self.waiting().insert(work.call, call);
+                            lock(&self.waiting).insert(work.call, call);
                             return Ok(ToolOutcome::NeedsInput(question));
                         }
                     }
@@ -139,13 +142,13 @@ impl McpTool {
             }
             let result = match connection.call(params, cancelled).await {
                 Ok(result) => result,
-                // What it kept of the call is gone: it is called afresh, and what it asks is answered from what is there.
+                // The server's state has expired: the call starts again, and known answers are reused.
                 Err(CallFault::Expired) if round > 0 => continue,
                 Err(fault) => return self.failed(fault),
             };
             match reply::read(&result) {
                 CallReply::Done { parts, is_error } => {
-                    let output = ToolOutput::text(text_off_thread(host, parts).await?);
+                    let output = ToolOutput::text(text_off_thread(context, parts).await?);
                     return Ok(match is_error {
                         true => ToolOutcome::Error(output),
                         false => ToolOutcome::Success(output),
@@ -162,7 +165,7 @@ impl McpTool {
                     });
                     let forms: Result<Vec<_>, FormFault> = read.collect();
                     waiting = Some(WaitingCall {
-                        forms: forms.map_err(|fault| faulty(&fault))?,
+                        forms: forms.map_err(|fault| form_fault(&fault))?,
                         state,
                         round,
                     });
@@ -170,109 +173,89 @@ impl McpTool {
                 CallReply::Unknown(why) => return Err(why),
             }
         }
-        Err("it asks again and again".to_owned())
+        Err(format!("it asked more than {MAX_ROUNDS} times"))
     }
 
     fn failed(&self, fault: CallFault) -> Result<ToolOutcome, String> {
         match fault {
             CallFault::Cancelled => Ok(ToolOutcome::Stopped),
             CallFault::Gone => Err(
-                "it ended while the call ran; its effects are unknown. Look before you run it again"
+                "it ended while the call ran, so the effects are unknown. Check them before you run it again"
                     .to_owned(),
             ),
-            CallFault::Expired => Err("it forgot the call".to_owned()),
+            CallFault::Expired => Err("it no longer knows the call".to_owned()),
             CallFault::Refused(why) => Err(why),
         }
     }
-
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, WaitingCall>> {
-        // Each change is one insert or one removal.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The end of a call with a question that has no answer, whatever the server makes of that.
+/// Result of a call whose question was not answered: an error, whatever the server returned.
 fn without_answer(outcome: ToolOutcome, why: &str) -> ToolOutcome {
     match outcome {
         ToolOutcome::Success(output) | ToolOutcome::Error(output) => {
-            let text = format!("{why}\nThe server says: {}", output.content);
+            let text = format!("{why}\nThe server answered: {}", output.content);
             ToolOutcome::Error(ToolOutput::text(text))
         }
         outcome => outcome,
     }
 }
 
-/// The text for the model, within its bounds. What is left out of it is kept, which may wait for a disk.
-async fn text_off_thread(host: &Arc<ToolContext>, parts: Vec<ReplyPart>) -> Result<String, String> {
-    let host = host.clone();
+/// The text for the model, within its limits. The full text is stored, which may block on disk.
+async fn text_off_thread(
+    context: &Arc<ToolContext>,
+    parts: Vec<ReplyPart>,
+) -> Result<String, String> {
+    let context = context.clone();
     let fitted = tokio::task::spawn_blocking(move || {
-        let parts = parts.into_iter().map(|part| part.text(&host.keep_blob));
-        fitted(&host, parts.collect::<Vec<_>>().join("\n"))
+        let parts = parts.into_iter().map(|part| part.text(&context.keep_blob));
+        fitted(&context, parts.collect::<Vec<_>>().join("\n"))
     });
     fitted
         .await
-        .map_err(|_| "its result was lost inside Aside".to_owned())
+        .map_err(|_| "its result was lost because of an error in Aside".to_owned())
 }
 
-/// Why a form is shown to nobody, for the model.
-fn faulty(fault: &FormFault) -> String {
+/// Explains to the model why a form is shown to nobody.
+fn form_fault(fault: &FormFault) -> String {
     match fault {
         FormFault::Secret(field) => format!(
-            "it asks for a secret (`{}`) in a form, which is refused; a secret of a server belongs into its \
-             environment, so tell the user",
+            "it asked for a secret (`{}`) in a form, which is not allowed; tell the user to set the secret in the \
+             server's environment",
             short_line(field, 80)
         ),
-        FormFault::Unknown(why) => format!("it asks in a way that Aside does not know: {why}"),
+        FormFault::Unknown(why) => {
+            format!("it asked a question that Aside does not support: {why}")
+        }
     }
 }
 
 #[async_trait]
 impl Tool for McpTool {
-    fn about(&self) -> &ToolSpec {
-        &self.about
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        let arguments = work.arguments.to_string();
-        let hash = aside_base::digest::of_parts(&[&self.hash, &arguments]);
-        let as_prepared = PreparedCall {
-            hash: hash.clone(),
-            ..PreparedCall::default()
-        };
-        host.seen().prepared(work.call, as_prepared);
-        let server = &self.server.definition.name;
-        let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
-        let destroys = "It does not say that it destroys nothing.".to_owned();
-        Preparation::Ready(Prepared {
-            class: Class::More,
-            title: format!(
-                "Run {} of the server {server}",
-                short_line(&self.listed.remote, 64)
-            ),
-            preview: Some(Preview::Text {
-                text: in_sight(&shown).into_owned(),
-            }),
-            approved: host.allowed.contains(&work.tool) || (host.approved)(&hash),
-            hash,
-            must_ask: None,
-            note: (!self.listed.is_harmless).then_some(destroys),
-            // Servers run outside of it.
-            sandboxed: host.sandbox.rules.unsandboxed,
-        })
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let answered = self.answer(work, host, cancelled).await;
-        answered.unwrap_or_else(|why| {
-            let server = &self.server.definition.name;
-            let why = why.trim_end_matches('.');
-            let text = format!("{}: the server {server} failed: {why}.", work.tool);
-            ToolOutcome::Error(ToolOutput::text(text))
-        })
+    async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let arguments = &planning.work().arguments;
+        let parts = [self.hash.clone(), arguments.to_string()];
+        let shown = serde_json::to_string_pretty(arguments).unwrap_or_default();
+        let server = self.server.definition.name.clone();
+        let remote = short_line(&self.listed.remote, 64);
+        let title = format!("Run {remote} of the server {server}");
+        let destroys = "The server does not declare this tool as non-destructive.".to_owned();
+        let note = (!self.listed.is_harmless).then_some(destroys);
+        let plan = planning.running(title, |run| async move {
+            let answered = self.answer(&run.work, &run.context, &run.cancelled).await;
+            answered.map_err(|why| {
+                let why = why.trim_end_matches('.');
+                format!("{}: the server {server} failed: {why}.", run.work.tool)
+            })
+        });
+        let text = in_sight(&shown).into_owned();
+        Ok(plan
+            .preview(Preview::Text { text })
+            .note(note)
+            .bound_to(parts)
+            .elsewhere())
     }
 }

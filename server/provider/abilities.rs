@@ -1,172 +1,93 @@
-//! What models can do and cost: data, never a comparison of names in the code.
+//! Abilities and prices of models: data, never a comparison of names in the code.
 //!
-//! The built-in table is `models.toml`. A provider's own list, and then the user's configuration, say more; what a
-//! model refuses in a conversation counts last.
+//! The built-in table is `models.toml`. A provider's own list overrides it, and the user's configuration overrides
+//! both. Features that a model refuses during a conversation are left out last.
 
+pub use aside_base::model::{ForcedToolSupport, Prices, Rates, ReasoningKind, StatedAbilities};
 use aside_turn::response::Usage;
-use serde::{Deserialize, Serialize};
 
-/// What a model can do.
+/// Abilities of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Abilities {
-    /// Tokens, input and output together.
+    /// Size of the context window in tokens, input and output together.
     pub context_window: Option<u64>,
-    /// Tokens of one answer, reasoning included.
+    /// Maximum number of tokens in one answer, reasoning included.
     pub max_output: Option<u64>,
-    /// It can call tools.
+    /// Whether the model can call tools.
     pub tools: bool,
-    /// It takes a forced tool.
+    /// Whether a request can force a tool.
     pub forced_tools: ForcedToolSupport,
-    /// It holds the arguments of tools to their schema where it is asked to.
+    /// Whether the model can be made to follow the schema of a tool's arguments (`strict`).
     pub strict: bool,
-    /// It holds an answer to a schema where it is asked to.
+    /// Whether the model supports structured output.
     pub schema: bool,
-    /// It sees images.
+    /// Whether the model accepts images.
     pub images: bool,
-    /// It reads PDF.
+    /// Whether the model accepts PDF documents.
     pub documents: bool,
-    /// It takes a system message in the middle of a conversation.
+    /// Whether the model accepts a system message in the middle of a conversation.
     pub system_messages: bool,
-    /// How it is told to reason.
+    /// The way in which a request controls reasoning.
     pub reasoning: ReasoningKind,
-    /// Its reasoning can be turned off.
+    /// Whether reasoning can be turned off.
     pub reasoning_off: bool,
-    /// It reasons between its calls only where that is asked for by itself.
+    /// Whether reasoning between calls needs a header of its own (Anthropic's interleaved thinking).
     pub interleaves: bool,
-    /// The words for how much it reasons, from little to much.
+    /// Supported reasoning efforts, from least to most.
     pub efforts: Vec<String>,
-    /// US dollars, where they are known.
+    /// Prices in US dollars, if known.
     pub prices: Option<Prices>,
-}
-
-/// What a provider's list or the user's configuration says of a model. Each field is that of the same name in
-/// [`Abilities`]; `None` says nothing of it.
-#[expect(missing_docs, reason = "the fields are those of `Abilities`")]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StatedAbilities {
-    pub context_window: Option<u64>,
-    pub max_output: Option<u64>,
-    pub tools: Option<bool>,
-    pub forced_tools: Option<ForcedToolSupport>,
-    pub strict: Option<bool>,
-    pub schema: Option<bool>,
-    pub images: Option<bool>,
-    pub documents: Option<bool>,
-    pub system_messages: Option<bool>,
-    pub reasoning: Option<ReasoningKind>,
-    pub reasoning_off: Option<bool>,
-    pub interleaves: Option<bool>,
-    pub efforts: Option<Vec<String>>,
-    pub prices: Option<Prices>,
-}
-
-/// Whether a model takes a forced tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ForcedToolSupport {
-    /// A tool can be forced in any request.
-    Yes,
-    /// Only while it does not reason.
-    WithoutReasoning,
-    /// No tool can be forced.
-    No,
-}
-
-/// How a model is told to reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningKind {
-    /// It does not reason.
-    None,
-    /// It decides by itself, guided by an effort.
-    Adaptive,
-    /// By a number of tokens.
-    Budget,
-    /// By an effort.
-    Effort,
-    /// It is on or off.
-    Switch,
-}
-
-/// US dollars for a million tokens. Where nothing is said of the cache, what goes through it costs as any input.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "PriceRow")]
-pub struct Prices {
-    /// Input that is neither read from the cache nor written to it.
-    pub input: f64,
-    /// Output, reasoning included.
-    pub output: f64,
-    /// Input that is read from the cache.
-    pub cache_read: f64,
-    /// Input that is written to the cache for some minutes.
-    pub cache_write: f64,
-    /// Input that is written to it for an hour or more.
-    pub cache_write_long: f64,
-    /// Requests with more input tokens than this, cached ones included, cost `beyond` throughout.
-    pub up_to: Option<u64>,
-    /// The prices of requests with more input tokens than `up_to`.
-    pub beyond: Option<Box<Prices>>,
-}
-
-/// [`Prices`] as they are written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceRow {
-    input: f64,
-    output: f64,
-    cache_read: Option<f64>,
-    cache_write: Option<f64>,
-    cache_write_long: Option<f64>,
-    up_to: Option<u64>,
-    beyond: Option<Box<Prices>>,
-}
-
-impl From<PriceRow> for Prices {
-    fn from(given: PriceRow) -> Self {
-        let cache_write = given.cache_write.unwrap_or(given.input);
-        Self {
-            input: given.input,
-            output: given.output,
-            cache_read: given.cache_read.unwrap_or(given.input),
-            cache_write,
-            cache_write_long: given.cache_write_long.unwrap_or(cache_write),
-            up_to: given.up_to,
-            beyond: given.beyond,
-        }
-    }
 }
 
 /// Tokens of one request, as they are charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Neither read from the cache nor written to it.
+    /// Input that is neither read from the cache nor written to it.
     pub input: u64,
-    /// Read from the cache.
+    /// Input that is read from the cache.
     pub cache_read: u64,
-    /// Written to the cache for some minutes.
+    /// Input that is written to the cache for some minutes.
     pub cache_write: u64,
-    /// Written to it for an hour or more.
+    /// Input that is written to the cache for an hour or more.
     pub cache_write_long: u64,
     /// Output, reasoning included.
     pub output: u64,
 }
 
 impl Tokens {
-    /// What is told of them, with what they cost where that is known.
+    /// Converts the counts to [`Usage`], with the cost if prices are known.
     pub(super) fn usage(&self, prices: Option<&Prices>) -> Usage {
         Usage {
             input: self.input,
             cache_read: self.cache_read,
             cache_write: self.cache_write.saturating_add(self.cache_write_long),
             output: self.output,
-            cost: prices.map(|prices| prices.cost(self)),
+            cost: prices.map(|prices| self.cost(prices)),
         }
+    }
+
+    /// Cost of a request in US dollars.
+    #[must_use]
+    pub fn cost(&self, prices: &Prices) -> f64 {
+        let all = [self.cache_read, self.cache_write, self.cache_write_long]
+            .into_iter()
+            .fold(self.input, u64::saturating_add);
+        let rates = match &prices.beyond {
+            Some(beyond) if prices.up_to.is_some_and(|up_to| all > up_to) => beyond,
+            _ => &prices.rates,
+        };
+        let million = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        million(self.input, rates.input)
+            + million(self.cache_read, rates.cache_read())
+            + million(self.cache_write, rates.cache_write())
+            + million(self.cache_write_long, rates.cache_write_long())
+            + million(self.output, rates.output)
     }
 }
 
 impl Default for Abilities {
-    /// Of a model that nobody knows anything about: it is asked for what is usual, and learns by what is refused.
+    /// Abilities assumed of an unknown model: the usual features are requested, and left out once the model refuses
+    /// them.
     fn default() -> Self {
         Self {
             context_window: None,
@@ -188,7 +109,7 @@ impl Default for Abilities {
 }
 
 impl Abilities {
-    /// Takes in what somebody says.
+    /// Overrides each ability that is stated.
     pub fn take(&mut self, stated: &StatedAbilities) {
         fn set<T: Clone>(field: &mut T, stated: Option<&T>) {
             if let Some(stated) = stated {
@@ -211,39 +132,5 @@ impl Abilities {
         if stated.prices.is_some() {
             self.prices.clone_from(&stated.prices);
         }
-    }
-}
-
-impl Prices {
-    /// What a million tokens of input cost that no cache has yet, in millionths of a US dollar.
-    #[must_use]
-    pub fn uncached(&self) -> u64 {
-        (self.input.max(self.cache_write) * 1e6).round() as u64
-    }
-
-    /// What a request costs, in US dollars.
-    #[must_use]
-    pub fn cost(&self, tokens: &Tokens) -> f64 {
-        let Tokens {
-            input,
-            cache_read,
-            cache_write,
-            cache_write_long,
-            output,
-        } = *tokens;
-        let all = [cache_read, cache_write, cache_write_long]
-            .into_iter()
-            .fold(input, u64::saturating_add);
-        if let (Some(up_to), Some(beyond)) = (self.up_to, &self.beyond)
-            && all > up_to
-        {
-            return beyond.cost(tokens);
-        }
-        let million = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-        million(input, self.input)
-            + million(cache_read, self.cache_read)
-            + million(cache_write, self.cache_write)
-            + million(cache_write_long, self.cache_write_long)
-            + million(output, self.output)
     }
 }

@@ -1,4 +1,4 @@
-//! Answers with an error: what all APIs have in common.
+//! Error responses: the parts common to all APIs.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::retry::ApiError;
 
-/// Characters of an answer that is not the API's, as far as a person is shown.
-const SHOWN: usize = 200;
-/// Headers that name a request.
+/// Maximum number of characters shown of a body that is not in the API's format.
+const MAX_SHOWN: usize = 200;
+/// Headers that may carry the id of a request.
 const REQUEST_IDS: [&str; 4] = [
     "request-id",
     "x-request-id",
@@ -18,8 +18,8 @@ const REQUEST_IDS: [&str; 4] = [
     "x-goog-request-id",
 ];
 
-/// What an answer with an error says. `read` finds the API's error in it; where it finds none, the body itself is
-/// what was said.
+/// Parses an error response. `read` extracts the API's error from the body; if it finds none, the beginning of the body
+/// becomes the message.
 pub(super) fn error(
     status: u16,
     headers: &HeaderMap,
@@ -40,13 +40,13 @@ pub(super) fn error(
     }
 }
 
-/// By which the provider knows the request.
+/// Returns the provider's id of the request.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<&str> {
     REQUEST_IDS.iter().find_map(|name| text(headers, name))
 }
 
-/// When to come back: milliseconds, seconds, or a date. A date counts from the answer's own: by the server's clock,
-/// since ours may be off.
+/// Returns the time to wait before another attempt. The headers give milliseconds, seconds, or a date. A date is
+/// compared with the `date` header, because the local clock may be wrong.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| seconds(text(headers, name)?);
     if let Some(thousandfold) = number("retry-after-ms") {
@@ -58,7 +58,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
     let date = |name: &str| jiff::fmt::rfc2822::parse(text(headers, name)?.trim()).ok();
     let wait = date(after)?.duration_since(&date(header::DATE.as_str())?);
-    // A date that is over says: now.
+    // A date in the past means: retry at once.
     Some(wait.try_into().unwrap_or_default())
 }
 
@@ -66,18 +66,18 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// A number of seconds, with or without a fraction.
+/// Parses a number of seconds, with or without a fraction.
 pub(super) fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
-/// The beginning of a text that is not in the API's form, fit to be shown within a sentence: without hidden
-/// characters, and without line feeds and tabs, which are not hidden.
+/// Returns the beginning of a text that is not in the API's format, fit to be quoted within a sentence: without hidden
+/// characters, line feeds and tabs.
 pub(super) fn shown(text: &str) -> String {
     let fit = text
         .chars()
         .filter(|char| !char.is_control() && !is_hidden(*char));
-    fit.take(SHOWN).collect::<String>().trim().to_owned()
+    fit.take(MAX_SHOWN).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_say_when_to_come_back() {
+    fn retry_after_is_read_from_headers() {
         let table = [
             ("retry-after: 7", Some(7_000)),
             ("retry-after: 0.25", Some(250)),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_what_its_body_and_its_headers_say() {
+    fn errors_combine_body_and_headers() {
         let read = |body: &Value| {
             Some(ApiError {
                 message: body["error"].as_str()?.to_owned(),
@@ -147,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn of_a_foreign_body_its_beginning_is_shown() {
+    fn foreign_bodies_are_quoted_from_their_beginning() {
         let body = format!("\u{1b}[31m<html>\r\n{}", "x".repeat(300));
         let found = error(502, &HeaderMap::new(), body.as_bytes(), |_| None).message;
         assert!(found.starts_with("[31m<html>xxx"), "{found}");
-        assert_eq!(found.chars().count(), SHOWN);
+        assert_eq!(found.chars().count(), MAX_SHOWN);
     }
 }

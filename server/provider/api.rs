@@ -1,7 +1,7 @@
-//! What the wire APIs have in common: how one writes a request and reads a response, without input or output.
+//! Common interface of the wire APIs: encodes requests and decodes responses, without input or output.
 //!
-//! A body is written as `{` opening frozen history messages closing `}`: what a request may vary first, then system
-//! text and tools, and the history last, so that a later body only ever adds to the end of an earlier one.
+//! A body is written as `{` opening frozen history messages closing `}`. Members that vary between requests come first,
+//! then system text and tools, then the history. A later body thus only appends to an earlier one.
 
 use std::{
     borrow::Cow,
@@ -26,40 +26,40 @@ use super::{
     retry::ApiError,
 };
 
-/// What a request says besides the conversation.
+/// Contents of a request besides the conversation.
 #[derive(Clone, Copy)]
 pub(super) struct RequestContents<'a> {
-    /// The model, and how it is configured.
+    /// The model and its configuration.
     pub(super) options: &'a ModelOptions,
     /// System text and tools.
     pub(super) head: &'a Head,
-    /// What is forced.
+    /// Tool choice of the request.
     pub(super) tool_choice: &'a ToolChoice,
-    /// The model reasons, as far as it is configured to and can.
+    /// Whether the model should reason, as far as it can and is configured to.
     pub(super) reasoning: bool,
-    /// The answer is JSON that fits this.
+    /// JSON schema of the answer, if the answer must be JSON.
     pub(super) schema: Option<&'a Value>,
-    /// What the model refused.
+    /// Features that the model refused.
     pub(super) without: &'a BTreeSet<Feature>,
-    /// The conversation: equal in all its requests, and in no others.
+    /// Id of the conversation, the same in all of its requests.
     pub(super) conversation: &'a str,
-    /// Reads the images and PDFs that are attached in it.
+    /// Reads the images and PDFs attached to the conversation.
     pub(super) media: &'a ReadMedia,
 }
 
-/// What a request says of reasoning.
+/// Reasoning that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReasoningRequest {
-    /// The request says nothing of it.
+    /// The request does not mention reasoning.
     Unsaid,
-    /// There is to be none.
+    /// The request turns reasoning off.
     Off,
-    /// There is to be some; where nobody says how much, as much as the model does by itself.
+    /// The request turns reasoning on; without an effort the model's default applies.
     On(Option<ReasoningEffort>),
 }
 
 impl<'a> RequestContents<'a> {
-    /// The tools that are sent: none to a model without tools, and each name once.
+    /// Tools to send: none if the model supports none, and each name once.
     pub(super) fn tools(&self) -> Vec<&'a ToolDeclaration> {
         if !self.options.abilities.tools {
             return Vec::new();
@@ -69,23 +69,23 @@ impl<'a> RequestContents<'a> {
         tools.filter(|tool| names.insert(&tool.name)).collect()
     }
 
-    /// The model may be asked to hold arguments to their schema.
+    /// Whether tools may be declared `strict`.
     pub(super) fn takes_strict(&self) -> bool {
         self.options.abilities.strict && !self.refused(Feature::Strict)
     }
 
-    /// The model takes a system message in the middle of a conversation.
+    /// Whether the model accepts a system message in the middle of a conversation.
     pub(super) fn takes_system(&self) -> bool {
         self.options.abilities.system_messages && !self.refused(Feature::SystemMessage)
     }
 
-    /// The schema that the model is asked to hold its answer to.
+    /// Schema of the answer, if the model supports structured output.
     pub(super) fn answer_schema(&self) -> Option<&'a Value> {
         let takes = self.options.abilities.schema && !self.refused(Feature::Schema);
         self.schema.filter(|_| takes)
     }
 
-    /// How much the model is to reason.
+    /// Reasoning that the request asks for.
     pub(super) fn reasoning(&self) -> ReasoningRequest {
         let abilities = &self.options.abilities;
         if abilities.reasoning == ReasoningKind::None || self.refused(Feature::Reasoning) {
@@ -99,7 +99,7 @@ impl<'a> RequestContents<'a> {
         ReasoningRequest::On(wanted)
     }
 
-    /// The model refused it.
+    /// Whether the model refused this feature.
     pub(super) fn refused(&self, feature: Feature) -> bool {
         self.without.contains(&feature)
     }
@@ -107,76 +107,75 @@ impl<'a> RequestContents<'a> {
 
 /// One wire API.
 pub(super) trait WireApi: Send + Sync {
-    /// Where requests go, below the base URL, with the query.
+    /// Path and query of requests, below the base URL.
     fn path(&self, model: &str) -> String;
 
-    /// The header that carries the key, and what stands before the key in it.
+    /// The header that carries the key, and the prefix of its value.
     fn key_header(&self) -> (HeaderName, &'static str);
 
-    /// Other headers, of a request or (`None`) of something else that is asked.
+    /// Further headers, for a model request or (`None`) any other request.
     fn headers(&self, _ask: Option<&RequestContents<'_>>) -> HeaderMap {
         HeaderMap::new()
     }
 
-    /// The members that a request may vary, each with a comma after it.
+    /// Members that vary between requests, each followed by a comma.
     fn opening(&self, ask: &RequestContents<'_>) -> String;
 
-    /// System text and tools, up to and with the `[` of the history, and what of the history is the same in all
-    /// requests.
+    /// System text and tools, up to and including the `[` of the history and any elements common to all requests.
     fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead;
 
-    /// Adds one request's or response's share of the history; all items are of one side. `native`: what the
-    /// provider gave goes back to it verbatim. Else reasoning is left out, and the rest goes in neutral form.
+    /// Appends the items of one request or one response to the history. If `native`, items from this provider go back
+    /// verbatim. Otherwise reasoning is left out and the rest is sent in neutral form.
     fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder);
 
-    /// What follows the history, without the last `}`.
+    /// The end of the body after the history, without the last `}`.
     fn closing(&self, _ask: &RequestContents<'_>) -> String {
         "]".to_owned()
     }
 
-    /// What is spliced in where a cache breakpoint stands; none where the API has no such thing or it is off.
+    /// Text of a cache breakpoint; `None` if the API has none or caching is off.
     fn breakpoint(&self, _ask: &RequestContents<'_>) -> Option<String> {
         None
     }
 
-    /// How the events of a response are told apart.
+    /// Stream format of responses.
     fn framing(&self) -> StreamFormat;
 
-    /// Reads one response, whose calls get these ids.
+    /// Creates the decoder of one response. `calls` makes its call ids unique.
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder>;
 
-    /// What an answer with an error says. The body may be cut, and may be anything.
+    /// Parses an error response. The body may be truncated or of any format.
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError;
 
-    /// The path of the list of models, and of its next page after `page`.
+    /// Path of the list of models, or of the page after `page`.
     fn models_path(&self, page: Option<&str>) -> String;
 
-    /// Reads a page of the list of models: what it says of each, and the next page.
+    /// Reads a page of the list of models. Returns its models and the next page.
     ///
     /// # Errors
-    /// Where it is no such list, in words.
+    /// A sentence if the page is not a list of models.
     fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String>;
 
-    /// The path and the body of a request that asks more of a model than the list says; none where there is no such.
+    /// Path and body of a request for details of a model; `None` if the API has no such request.
     fn description_of(&self, _model: &str) -> Option<(&'static str, Value)> {
         None
     }
 
-    /// Reads the answer to it.
+    /// Reads the response to [`WireApi::description_of`].
     ///
     /// # Errors
-    /// Where it is no such description, in words.
+    /// A sentence if the response does not describe a model.
     fn description(&self, _answer: &Value) -> Result<StatedAbilities, String> {
         Ok(StatedAbilities::default())
     }
 }
 
-/// A model, as its provider's list has it.
+/// A model in a provider's list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListedModel {
-    /// As requests name it.
+    /// The model's name in requests.
     pub(super) model: String,
-    /// What the list says that it can do, in the keys of `[providers.<name>.models.<model>]`.
+    /// Abilities that the list states.
     pub(super) abilities: StatedAbilities,
 }
 
@@ -185,52 +184,51 @@ pub(super) struct ListedModel {
 pub(super) struct EncodedHead {
     /// The encoded members of the body, each with a comma after it.
     pub(super) bytes: Vec<u8>,
-    /// Where in them a cache breakpoint may be spliced in.
+    /// Offsets in `bytes` at which a cache breakpoint may be inserted.
     pub(super) breakpoints: Vec<usize>,
-    /// The history has an element already.
+    /// Whether the history already has an element.
     pub(super) begun: bool,
 }
 
-/// How the events of a response are told apart.
+/// Stream format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamFormat {
-    /// Server-sent events, as most APIs have them.
+    /// Server-sent events, as in most APIs.
     Sse,
-    /// A JSON document a line.
+    /// One JSON document per line.
     Ndjson,
 }
 
-/// Reads one response, event by event.
+/// Decodes one response, event by event.
 pub(super) trait Decoder: Send {
-    /// Takes in the data of an event and adds the pieces that it makes. Nothing is asked of it after a
-    /// [`Piece::Finish`].
+    /// Handles the data of an event and appends the resulting pieces. Not called again after a [`Piece::Finish`].
     ///
     /// # Errors
-    /// What the provider says went wrong, also inside a 200.
+    /// The error that the provider reports, even in a response with status 200.
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError>;
 
-    /// The body ended. `stray` is what stood in it outside of events.
+    /// Handles the end of the body. `stray` is the text outside of events.
     ///
     /// # Errors
-    /// As for an event; a response that was not complete is [`ApiError::cut`].
+    /// Like [`Decoder::event`]; an incomplete response is [`ApiError::cut`].
     fn end(&mut self, _stray: &str, _out: &mut Vec<Piece>) -> Result<(), ApiError> {
         Err(ApiError::cut())
     }
 }
 
-/// Who spoke last in the encoded history.
+/// The author of the last message in the encoded history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The user, or nobody.
+    /// The user, or nobody yet.
     #[default]
     User,
-    /// What the model said.
+    /// The model.
     Assistant,
-    /// Aside itself, by a system message.
+    /// Aside itself, through a system message.
     System,
 }
 
-/// Raw arguments as the text of a JSON object: as they are, where they are one.
+/// Returns the arguments of a call as a JSON object. Anything else is wrapped in one.
 pub(super) fn object(arguments: &str) -> Cow<'_, str> {
     let trimmed = arguments.trim();
     if trimmed.is_empty() {
@@ -245,21 +243,21 @@ pub(super) fn object(arguments: &str) -> Cow<'_, str> {
         .into()
 }
 
-/// Takes the elements of the history.
+/// Collects the elements of the history.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     bytes: Vec<u8>,
     begun: bool,
     breakpoint: Option<usize>,
-    /// Members that follow the history for as long as nothing was added to it, each with a comma before it: what a
-    /// response that paused needs to go on.
+    /// Members that follow the history until something is added to it, each preceded by a comma. A response that paused
+    /// needs them to continue.
     pub(super) after: Option<String>,
-    /// Who spoke last, also before this encoder began.
+    /// The author of the last message, including those before this encoder.
     pub(super) last: Role,
 }
 
 impl Encoder {
-    /// Goes on after a history that has an element (`begun`) or none.
+    /// Continues a history that already has an element (`begun`) or none.
     pub(super) fn new(begun: bool, last: Role) -> Self {
         Self {
             begun,
@@ -268,7 +266,7 @@ impl Encoder {
         }
     }
 
-    /// Begins an element: what stands between it and the one before.
+    /// Starts an element: writes the separator.
     pub(super) fn element(&mut self) {
         if self.begun {
             self.bytes.push(b',');
@@ -276,29 +274,29 @@ impl Encoder {
         self.begun = true;
     }
 
-    /// Adds a whole element.
+    /// Appends a whole element.
     pub(super) fn push(&mut self, element: &impl Serialize) {
         self.element();
         self.json(element);
     }
 
-    /// Adds bytes of an element.
+    /// Appends raw bytes of an element.
     pub(super) fn raw(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds a JSON value as a part of an element.
+    /// Appends a JSON value as part of an element.
     pub(super) fn json(&mut self, value: &impl Serialize) {
         // Writing plain data to memory cannot fail.
         let _ = serde_json::to_writer(&mut self.bytes, value);
     }
 
-    /// A cache breakpoint may be spliced in here; the last such place counts.
+    /// Marks this place for a cache breakpoint. Only the last one is used.
     pub(super) fn breakpoint_here(&mut self) {
         self.breakpoint = Some(self.bytes.len());
     }
 
-    /// The bytes, whether there is an element now, and the last place of a breakpoint in the bytes.
+    /// Returns the bytes, whether the history has an element now, and the offset of the last breakpoint.
     pub(super) fn finish(self) -> (Vec<u8>, bool, Option<usize>) {
         (self.bytes, self.begun, self.breakpoint)
     }
@@ -309,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_go_as_an_object_whatever_they_are() {
+    fn arguments_are_always_an_object() {
         for (raw, expected) in [
             ("", "{}"),
             (" \n", "{}"),

@@ -1,4 +1,4 @@
-//! An error of a provider or of the way to it, as data.
+//! An error of a provider or of the connection to it, as data.
 
 use std::time::Duration;
 
@@ -15,24 +15,24 @@ pub(super) const PROXY: &str = "aside.proxy";
 pub(super) const PROXY_LOGIN: &str = "aside.proxy_login";
 pub(super) const PROXY_SCHEME: &str = "aside.proxy_scheme";
 
-/// An error, as an API told it.
+/// An error as reported by an API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ApiError {
-    /// The HTTP status; `None` for an error inside a stream, or of the connection.
+    /// HTTP status; `None` for an error inside a stream or of the connection.
     pub(super) status: Option<u16>,
-    /// The API's word for the kind of error.
+    /// The API's name for the kind of error.
     pub(super) kind: String,
-    /// A more precise one, where there is.
+    /// A more precise code, if there is one.
     pub(super) code: String,
-    /// In words, for people.
+    /// The message for people.
     pub(super) message: String,
-    /// The field of the request that it is about.
+    /// The field of the request that caused the error.
     pub(super) param: String,
-    /// When to come back.
+    /// Time to wait before another attempt.
     pub(super) retry_after: Option<Duration>,
-    /// The server says whether another try makes sense.
+    /// Whether another attempt makes sense, according to the server.
     pub(super) should_retry: Option<bool>,
-    /// By which the provider knows the request.
+    /// The provider's id of the request.
     pub(super) request_id: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl ApiError {
         }
     }
 
-    /// The connection failed, in these words.
+    /// The connection failed; `message` says how.
     pub(super) fn connection(message: impl Into<String>) -> Self {
         Self {
             kind: CONNECTION.to_owned(),
@@ -54,8 +54,8 @@ impl ApiError {
         }
     }
 
-    /// A page for a browser, which no API answers with, if this is how a response begins; `None` where it is blank so
-    /// far.
+    /// Detects an HTML page, which no API answers with, from the first bytes of a response. `None` while they are
+    /// blank.
     pub(super) fn page(begin: &[u8]) -> Option<Result<(), Self>> {
         let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
         Some(match begin.trim_ascii_start().first()? {
@@ -72,7 +72,7 @@ impl ApiError {
         self.kind == GARBLED
     }
 
-    /// The server shows a certificate that is not trusted.
+    /// The server's certificate is not trusted.
     pub(super) fn certificate(message: impl Into<String>) -> Self {
         Self {
             kind: CERTIFICATE.to_owned(),
@@ -81,22 +81,22 @@ impl ApiError {
         }
     }
 
-    /// The proxy is not reached, or not what is behind it.
+    /// The proxy, or the server behind it, cannot be reached.
     pub(super) fn proxy(proxy: &Uri, message: impl Into<String>) -> Self {
         Self::of_proxy(PROXY, proxy, message)
     }
 
-    /// The proxy wants to know who asks.
+    /// The proxy requires a login.
     pub(super) fn proxy_login(proxy: &Uri) -> Self {
         Self::of_proxy(PROXY_LOGIN, proxy, "")
     }
 
-    /// The proxy speaks something that is not spoken here.
+    /// The scheme of the proxy's URL is not supported.
     pub(super) fn proxy_scheme(proxy: &Uri, scheme: &str) -> Self {
         Self::of_proxy(PROXY_SCHEME, proxy, scheme)
     }
 
-    /// With the proxy's address, and nothing of its password.
+    /// An error that names the proxy's address without its password.
     fn of_proxy(kind: &str, proxy: &Uri, message: impl Into<String>) -> Self {
         let host = proxy.host().unwrap_or_default();
         let port = proxy.port().map(|port| format!(":{port}"));
@@ -108,12 +108,12 @@ impl ApiError {
         }
     }
 
-    /// The server is there, and loads the model.
+    /// Whether the server is running but still loads the model.
     pub(super) fn is_loading(&self) -> bool {
         self.status == Some(503) && self.message.to_ascii_lowercase().contains("loading model")
     }
 
-    /// The response is not what the API promises.
+    /// The response violates the API's format.
     pub(super) fn garbled(message: impl Into<String>) -> Self {
         Self {
             kind: GARBLED.to_owned(),
@@ -122,7 +122,7 @@ impl ApiError {
         }
     }
 
-    /// The same without the key, which a server may repeat in what it says.
+    /// The same error without the key, which a server may repeat in its message.
     pub(super) fn without(&self, key: &Key) -> Self {
         Self {
             kind: key.hide(&self.kind),
@@ -134,7 +134,7 @@ impl ApiError {
         }
     }
 
-    /// The status; of an error inside a stream the one that stands in its place, if one does.
+    /// The HTTP status, or the one in `code` for an error inside a stream.
     pub(super) fn status(&self) -> Option<u16> {
         let coded = || self.code.parse().ok();
         self.status

@@ -1,4 +1,4 @@
-//! The wire APIs: a row for each kind of API, with the traits of its models and the way to open one.
+//! The wire APIs: one row for each kind of API, with the traits of its models and the way to open one.
 
 use std::sync::Arc;
 
@@ -26,15 +26,15 @@ pub(super) struct ApiTraits {
 /// The way to open a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Opens {
-    /// Over HTTP, at this address.
+    /// Over HTTP, at this base URL.
     Http(fn(&Url) -> Arc<dyn WireApi>),
-    /// As a script, which the model's name is.
+    /// A rehearsal script, which the model's name refers to.
     Script,
 }
 
 /// The row of an API.
 pub(super) fn traits(kind: ApiKind) -> ApiTraits {
-    // Most APIs: PDFs can be sent, and nothing bounds the context but the model.
+    // Defaults of most APIs: PDFs can be sent, and only the model limits the context.
     let remote = |models, opens| ApiTraits {
         models,
         documents: true,

@@ -1,5 +1,5 @@
-//! What is attached to a user's message, as a model is told it: text between tags that name it, images and PDFs as
-//! such, each behind a tag that names it.
+//! Renders attachments of a user's message for a model: text between tags that name the file, images and PDFs each
+//! after such a tag.
 
 use aside_turn::attachment::{Attachment, Content, Media, MediaType};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -9,25 +9,25 @@ use super::api::{Encoder, RequestContents};
 /// A part of a user's message.
 #[derive(Debug, PartialEq)]
 pub(super) enum UserPart {
-    /// Words; those of neighbours are one.
+    /// Text; adjacent texts are joined.
     Text(String),
     /// An image, encoded for the request.
     Image(Encoded),
-    /// A PDF, and a name for it that ends in `.pdf`.
+    /// A PDF, and a file name for it that ends in `.pdf`.
     Document(Encoded, String),
 }
 
 /// An image or PDF.
 #[derive(Debug, PartialEq)]
 pub(super) struct Encoded {
-    /// Its MIME name.
+    /// The MIME type.
     pub(super) mime: &'static str,
-    /// Its bytes in base64.
+    /// The content in base64.
     pub(super) data: String,
 }
 
 impl Encoded {
-    /// Writes a `data:` URL, a JSON string. Nothing of it has to be escaped.
+    /// Writes a `data:` URL as a JSON string. It needs no escaping.
     pub(super) fn write_url(&self, out: &mut Encoder) {
         for text in ["\"data:", self.mime, ";base64,", &self.data, "\""] {
             out.raw(text);
@@ -35,8 +35,8 @@ impl Encoded {
     }
 }
 
-/// A message of the user's: what is attached, then the words. Without an image or PDF that is sent it is one text,
-/// which may be empty.
+/// Splits a user's message into parts: attachments first, then the text. Without an image or PDF the result is one
+/// text, which may be empty.
 pub(super) fn parts(
     text: &str,
     attachments: &[Attachment],
@@ -75,7 +75,7 @@ fn holding(tag: &str, text: &str) -> String {
     format!("{tag}>\n{text}{newline}</attachment>\n")
 }
 
-/// An image or PDF for a model that takes it, or what it is told instead.
+/// Encodes an image or PDF, or returns a note for the model if that is not possible.
 fn encoded(media: &Media, name: &str, ask: &RequestContents<'_>) -> Result<UserPart, &'static str> {
     let abilities = &ask.options.abilities;
     let mime = match &media.media_type {
@@ -84,17 +84,17 @@ fn encoded(media: &Media, name: &str, ask: &RequestContents<'_>) -> Result<UserP
         MediaType::Gif => "image/gif",
         MediaType::Webp => "image/webp",
         MediaType::Pdf => "application/pdf",
-        MediaType::Other(_) => return Err("[not shown: files of this type are not known here]"),
+        MediaType::Other(_) => return Err("[not shown: files of this type are not supported]"),
     };
     let (images, documents) = (abilities.images, abilities.documents);
     if !media.media_type.is_taken_by(images, documents) {
         return Err(match media.media_type {
-            MediaType::Pdf => "[not shown: you take no PDF]",
-            _ => "[not shown: you take no images]",
+            MediaType::Pdf => "[not shown: this model does not accept PDF documents]",
+            _ => "[not shown: this model does not accept images]",
         });
     }
     let bytes = ask.media.read(media);
-    let data = BASE64_STANDARD.encode(bytes.ok_or("[not shown: its content was lost]")?);
+    let data = BASE64_STANDARD.encode(bytes.ok_or("[not shown: the content is lost]")?);
     let encoded = Encoded { mime, data };
     Ok(match media.media_type {
         MediaType::Pdf => UserPart::Document(encoded, file_name(name)),
@@ -102,7 +102,7 @@ fn encoded(media: &Media, name: &str, ask: &RequestContents<'_>) -> Result<UserP
     })
 }
 
-/// The last part of a path, as the name of a PDF: some servers go by it.
+/// The last part of a path, with `.pdf` appended if missing: some servers need the extension.
 fn file_name(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     if name.to_ascii_lowercase().ends_with(".pdf") {

@@ -1,13 +1,14 @@
-//! Bodies that grow: what the requests of a conversation share is encoded once and kept as bytes.
+//! Request bodies that grow: the common part of a conversation's requests is encoded once and kept as bytes.
 
 use std::{
     collections::{BTreeSet, VecDeque},
     convert::Infallible,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll},
 };
 
+use aside_base::lock;
 use aside_turn::{
     inquiry::{CallResult, Message},
     record::CallKey,
@@ -25,10 +26,10 @@ use super::{
     media::ReadMedia,
 };
 
-/// Cache breakpoints in the history, at the most: where an earlier request wrote, and where this one writes.
+/// Maximum number of cache breakpoints in the history: the last one of an earlier request, and a new one.
 const BREAKPOINTS: usize = 2;
 
-/// What the requests of a conversation to one model share.
+/// The common part of a conversation's requests to one model.
 #[derive(Debug)]
 pub struct SharedBody {
     conversation: String,
@@ -41,33 +42,33 @@ pub struct SharedBody {
 struct Prefix {
     head: Arc<Head>,
     with_tools: bool,
-    /// What the model had refused when this was encoded.
+    /// Features that the model had refused when this was encoded.
     without: BTreeSet<Feature>,
     frozen: Bytes,
     frozen_breakpoints: Vec<usize>,
     epoch: u32,
     newest: Option<Arc<Link>>,
     history: Rope,
-    /// The calls in it.
+    /// Calls in the history.
     calls: EarlierCalls,
     begun: bool,
     last: Role,
-    /// What follows the history as long as its newest link is that.
+    /// Members to append after the history while its newest link stays the newest.
     after: Option<String>,
-    /// Where the newest link may have a breakpoint.
+    /// Offset in the history at which the newest link may have a breakpoint.
     mark: Option<usize>,
-    /// Where requests have written to the provider's cache, oldest first.
+    /// Offsets in the history at which earlier requests wrote to the provider's cache, oldest first.
     written: VecDeque<usize>,
 }
 
-/// Chunks of doubling size: appending copies each byte a few times at the most, and a clone costs next to nothing.
+/// Bytes in chunks of doubling size: each byte is copied only a few times, and a clone is cheap.
 #[derive(Clone, Debug, Default)]
 struct Rope {
     chunks: Vec<Bytes>,
     len: usize,
 }
 
-/// A request's body: shared chunks, and an exact length.
+/// Body of a request: shared chunks, and an exact length.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
     chunks: VecDeque<Bytes>,
@@ -75,13 +76,13 @@ pub(super) struct Body {
 }
 
 impl SharedBody {
-    /// Nothing is shared yet. The conversation's id may go to the provider, as a hint for its cache.
+    /// Starts without shared bytes. The conversation's id may be sent to the provider as a cache hint.
     #[must_use]
     pub fn new(conversation: impl Into<String>) -> Self {
         Self::with_media(conversation, ReadMedia::default())
     }
 
-    /// The same, of a conversation whose images and PDFs can be read.
+    /// Like [`SharedBody::new`], for a conversation whose images and PDFs `media` can read.
     #[must_use]
     pub fn with_media(conversation: impl Into<String>, media: ReadMedia) -> Self {
         Self {
@@ -97,12 +98,12 @@ impl SharedBody {
         &self.conversation
     }
 
-    /// Reads the conversation's images and PDFs.
+    /// Reader of the conversation's images and PDFs.
     pub(super) fn media(&self) -> &ReadMedia {
         &self.media
     }
 
-    /// The body of a request: costs what is new in it since the last one.
+    /// Builds the body of a request. Only the part that is new since the last request is encoded.
     pub(super) fn body(
         &self,
         api: &dyn WireApi,
@@ -112,7 +113,7 @@ impl SharedBody {
         messages: &[Message],
     ) -> Body {
         // Nothing that holds the lock can panic halfway through a change.
-        let mut guard = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = lock(&self.prefix);
         let fits = |prefix: &Prefix| prefix.goes_on_to(ask, head, transcript);
         let mut prefix = match guard.take().filter(fits) {
             Some(prefix) => prefix,
@@ -124,9 +125,9 @@ impl SharedBody {
         body
     }
 
-    /// For the calls of the response to the request that was written last, with these messages behind the conversation.
+    /// Call ids for the response to the last request, which added `messages` to the conversation.
     pub(super) fn call_ids(&self, messages: &[Message]) -> CallIds {
-        let guard = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.prefix);
         let mut calls = guard.as_ref().map(|it| it.calls.clone());
         for message in messages {
             note_calls(&items(message), calls.get_or_insert_default());
@@ -160,7 +161,7 @@ impl Prefix {
         }
     }
 
-    /// The same head, and a transcript that goes on from what is encoded.
+    /// Whether the head is the same and the transcript continues the encoded one.
     fn goes_on_to(&self, ask: &RequestContents<'_>, head: &Arc<Head>, transcript: &Fork) -> bool {
         let same_head = Arc::ptr_eq(&self.head, head) || *self.head == **head;
         let known = match &self.newest {
@@ -176,7 +177,7 @@ impl Prefix {
             && self.epoch == transcript.epoch
     }
 
-    /// Encodes what is new.
+    /// Encodes the new part of the transcript.
     fn extend(&mut self, api: &dyn WireApi, ask: &RequestContents<'_>, transcript: &Fork) {
         let known = self.newest.clone();
         let is_known = |link: &&Link| {
@@ -189,7 +190,7 @@ impl Prefix {
             .take_while(|link| !is_known(link))
             .collect();
         new.reverse();
-        // One chunk for all of it: a long conversation that was read from its log comes at once.
+        // One chunk for everything: a conversation that was read from its log is encoded at once.
         let mut added = Vec::new();
         for link in new {
             let mut out = Encoder::new(self.begun, self.last);
@@ -201,7 +202,7 @@ impl Prefix {
             self.begun = begun;
             self.mark = breakpoint.map(|at| self.history.len + added.len() + at);
             if !link.is_of_model() {
-                // Its request wrote to the cache up to its end.
+                // The request with this link wrote to the cache up to the link's end.
                 self.write(self.mark);
             }
             added.extend_from_slice(&bytes);
@@ -271,7 +272,7 @@ fn with_tools(ask: &RequestContents<'_>) -> bool {
     !matches!(ask.tool_choice, ToolChoice::None)
 }
 
-/// A message of a fork as what it would be in a conversation.
+/// Converts a message of a fork to items of a transcript.
 fn items(message: &Message) -> Vec<Item> {
     match message {
         Message::User { results, text } => {
@@ -349,7 +350,7 @@ impl Body {
         }
     }
 
-    /// Adds a rope with a text put in at these places, which ascend.
+    /// Appends a rope with `text` inserted at `places`, which are in ascending order.
     fn splice(&mut self, rope: &Rope, places: &[usize], text: &Bytes) {
         let mut begin = 0;
         let mut places = places.iter().copied().peekable();
@@ -365,7 +366,7 @@ impl Body {
         }
     }
 
-    /// All of it in one piece.
+    /// The whole body in one piece.
     #[cfg(test)]
     pub(super) fn concat(&self) -> Vec<u8> {
         self.chunks.iter().flatten().copied().collect()
@@ -399,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rope_has_few_chunks_and_text_is_put_in_where_it_belongs() {
+    fn ropes_have_few_chunks_and_insert_at_offsets() {
         let mut rope = Rope::default();
         let mut whole = Vec::new();
         for at in 0..2_000_usize {

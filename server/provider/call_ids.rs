@@ -1,4 +1,4 @@
-//! The ids of calls: each call of a conversation is told apart from all others by its own.
+//! Call ids: unique within a conversation, whatever ids the provider gives.
 
 use std::{
     collections::HashSet,
@@ -6,28 +6,27 @@ use std::{
     sync::Arc,
 };
 
-/// Ids that Aside makes up begin so. Another provider's are never changed into one.
-const MADE_UP: &str = "aside-";
-/// What stands before the provider's own id in one that is made up.
-const KEPT: char = '#';
-/// Characters of a response's id that go into an id that is made up: with the rest no API finds it too long.
-const TAIL: usize = 24;
+/// Prefix of ids that Aside makes up. A foreign id is never changed into one.
+const GENERATED_PREFIX: &str = "aside-";
+/// Separator before the provider's own id within a made-up id.
+const KEPT_MARK: char = '#';
+/// Characters of a response's id that go into a made-up id: short enough for every API.
+const MAX_TAIL: usize = 24;
 
-/// The provider's own id of a call; none where it gave none.
+/// The provider's own id of a call, also inside a made-up one; `None` if the provider gave none.
 pub(super) fn given(id: &str) -> Option<&str> {
-    match id.starts_with(MADE_UP) {
-        true => id.split_once(KEPT).map(|(_, given)| given),
+    match id.starts_with(GENERATED_PREFIX) {
+        true => id.split_once(KEPT_MARK).map(|(_, given)| given),
         false => Some(id),
     }
 }
 
-/// The calls that a conversation has already, by hashes of their ids: an id that shares its hash with another counts
-/// as taken, and the call gets one of ours.
+/// The calls that a conversation already has, by hashes of their ids. On a collision the new call gets a made-up id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EarlierCalls(Arc<HashSet<u64>>);
 
 impl EarlierCalls {
-    /// The conversation has a call of this id.
+    /// Records a call of the conversation.
     pub(super) fn add(&mut self, id: &str) {
         Arc::make_mut(&mut self.0).insert(hash(id));
     }
@@ -43,7 +42,7 @@ fn hash(id: &str) -> u64 {
     hasher.finish()
 }
 
-/// The ids of one response's calls: none of them is another call's of the conversation.
+/// Assigns ids to the calls of one response, unique within the conversation.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     earlier: EarlierCalls,
@@ -53,7 +52,7 @@ pub(super) struct CallIds {
 }
 
 impl CallIds {
-    /// Of a response in a conversation that has these calls.
+    /// For a response in a conversation with these earlier calls.
     pub(super) fn after(earlier: EarlierCalls) -> Self {
         Self {
             earlier,
@@ -61,8 +60,8 @@ impl CallIds {
         }
     }
 
-    /// By what the response is told apart from the conversation's other ones: its id, or when it was made. The first
-    /// word counts; nothing says nothing.
+    /// Sets what distinguishes this response from the conversation's others: its id or its time. Only the first value
+    /// that is not empty counts.
     pub(super) fn of_response(&mut self, id: &str) {
         if id.is_empty() || !self.response.is_empty() {
             return;
@@ -70,19 +69,20 @@ impl CallIds {
         tracing::debug!(target: "aside::provider", response = id, "responds");
         let plain = id.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = plain.collect();
-        let from = plain.len().saturating_sub(TAIL);
+        let from = plain.len().saturating_sub(MAX_TAIL);
         plain[from..].clone_into(&mut self.response);
     }
 
-    /// The id of the next call: the given one, unless it is empty or an earlier call's.
+    /// Returns the id of the next call: `given`, unless it is empty or taken.
     pub(super) fn next(&mut self, given: &str) -> String {
         self.next_with(given, "")
     }
 
-    /// The same for an API that wants its own id back even where it repeats: [`given`] finds it in one of ours.
+    /// Like [`CallIds::next`], for an API that needs its own id back even if it repeats: the made-up id contains it,
+    /// and [`given`] extracts it.
     pub(super) fn next_keeping(&mut self, given: &str) -> String {
         let kept = Some(given).filter(|given| !given.is_empty());
-        let kept = kept.map_or_else(String::new, |given| format!("{KEPT}{given}"));
+        let kept = kept.map_or_else(String::new, |given| format!("{KEPT_MARK}{given}"));
         self.next_with(given, &kept)
     }
 
@@ -92,12 +92,11 @@ impl CallIds {
         let mut id = given.to_owned();
         if id.is_empty() || self.is_taken(&id) {
             id = match self.response.as_str() {
-                "" => format!("{MADE_UP}{at}{kept}"),
-                response => format!("{MADE_UP}{response}-{at}{kept}"),
+                "" => format!("{GENERATED_PREFIX}{at}{kept}"),
+                response => format!("{GENERATED_PREFIX}{response}-{at}{kept}"),
             };
         }
-        // A provider that makes up the same as we do is not met; one that repeats ours is, and one that says nothing
-        // of its responses.
+        // Taken again: the server repeats one of our ids, or its responses have neither id nor time.
         if self.is_taken(&id) {
             let first = self.earlier.0.len() + self.known.len();
             let bare = id.strip_suffix(kept).unwrap_or(&id).to_owned();
@@ -113,7 +112,7 @@ impl CallIds {
         self.known.contains(id) || self.earlier.has(id)
     }
 
-    /// Calls so far.
+    /// Number of calls so far.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -123,16 +122,16 @@ impl CallIds {
 mod tests {
     use super::*;
 
-    /// As for a server that says nothing of its responses.
+    /// Servers may send responses without an id.
     #[test]
-    fn a_response_may_have_no_id() {
+    fn responses_without_an_id_are_decoded() {
         let mut ids = CallIds::default();
         assert_eq!([ids.next(""), ids.next("")], ["aside-0", "aside-1"]);
     }
 
-    /// As for a server that counts the calls of each response from 0.
+    /// Some servers number the calls of each response from 0.
     #[test]
-    fn no_call_has_the_id_of_one_in_an_earlier_response() {
+    fn call_ids_differ_between_responses() {
         let mut earlier = EarlierCalls::default();
         let mut seen = HashSet::new();
         for at in 0..200 {
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_has_an_id_of_its_own() {
+    fn call_ids_are_unique() {
         let mut ids = CallIds::default();
         for (response, given, expected) in [
             ("", "call_1", "call_1"),
@@ -167,6 +166,9 @@ mod tests {
         assert_eq!(ids.count(), 6);
         let mut long = CallIds::default();
         long.of_response(&"0123456789".repeat(9));
-        assert_eq!(long.next("").len(), MADE_UP.len() + TAIL + "-0".len());
+        assert_eq!(
+            long.next("").len(),
+            GENERATED_PREFIX.len() + MAX_TAIL + "-0".len()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The one HTTP client of the process: kept connections, built when it is first needed.
+//! The HTTP client of the process, with its pool of connections. Built on first use.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,33 +8,33 @@ use url::Url;
 
 use super::{connections::BegunConnections, this_computer::is_this_computer};
 
-/// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How often the system looks whether the other end is still there.
+/// Time limit of establishing a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval of TCP keep-alive probes.
 const KEEP_ALIVE: Duration = Duration::from_secs(45);
-/// How long an unused connection is kept.
-const IDLE: Duration = Duration::from_secs(90);
+/// Time after which an idle connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Which certificate authorities are trusted.
+/// Trusted certificate authorities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Roots {
-    /// Mozilla's, as of the build.
+    /// Mozilla's list, as of the build.
     #[default]
     Embedded,
-    /// The certificate authorities of the operating system.
+    /// The list of the operating system.
     System,
 }
 
-/// The HTTP client of the process. Clones share it, and its connections.
+/// HTTP client of the process. Clones share it and its connections.
 #[derive(Clone, Debug, Default)]
 pub struct HttpClient {
     roots: Roots,
     built: Arc<OnceCell<BuiltClient>>,
-    /// For servers on this computer.
+    /// Client for servers on this computer, without a proxy.
     local: Arc<OnceCell<BuiltClient>>,
 }
 
-/// A client, and the connections that it began.
+/// A client and the count of its connections.
 #[derive(Debug)]
 pub(super) struct BuiltClient {
     pub(super) client: reqwest::Client,
@@ -42,7 +42,7 @@ pub(super) struct BuiltClient {
 }
 
 impl HttpClient {
-    /// A client that trusts these, and is not built yet.
+    /// A client with these trusted authorities, built on first use.
     #[must_use]
     pub fn new(roots: Roots) -> Self {
         Self {
@@ -52,11 +52,11 @@ impl HttpClient {
         }
     }
 
-    /// The client for a place, built on a thread that may wait the first time. What is sent to this computer goes
-    /// through no proxy: that would be the way out of it.
+    /// Returns the client for `place`; the first call builds it on a blocking thread. Requests to this computer never
+    /// go through a proxy, because they must not leave it.
     ///
     /// # Errors
-    /// Where it cannot be built, in words.
+    /// A sentence if the client cannot be built.
     pub(super) async fn get(&self, place: &Url) -> Result<&BuiltClient, String> {
         let (roots, is_local) = (self.roots, is_this_computer(place));
         let build = || async move {
@@ -67,10 +67,10 @@ impl HttpClient {
         built.get_or_try_init(build).await
     }
 
-    /// The client for a place, for what is no model. It follows no redirects.
+    /// Returns the client for requests to `place` that are not model requests. It follows no redirects.
     ///
     /// # Errors
-    /// Where it cannot be built, in words.
+    /// A sentence if the client cannot be built.
     pub async fn plain(&self, place: &Url) -> Result<reqwest::Client, String> {
         let built = self.get(place).await?;
         Ok(built.client.clone())
@@ -78,18 +78,18 @@ impl HttpClient {
 }
 
 fn build(roots: Roots, is_local: bool) -> Result<BuiltClient, String> {
-    // Another part of the process may have been first: the same provider then.
+    // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let begun = BegunConnections::default();
     let mut builder = reqwest::Client::builder()
         .connector_layer(begun.clone())
         .user_agent(concat!("aside/", env!("CARGO_PKG_VERSION")))
-        // A redirect could carry the key elsewhere.
+        // A redirect could carry the key to another host.
         .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(KEEP_ALIVE)
         .tcp_nodelay(true)
-        .pool_idle_timeout(IDLE);
+        .pool_idle_timeout(IDLE_TIMEOUT);
     if is_local {
         builder = builder.no_proxy();
     }

@@ -1,4 +1,4 @@
-//! Connections that are kept, and what becomes of a request on one that the server has let go meanwhile.
+//! Connections: counting them, finding their proxy, and classifying their errors.
 
 use std::{
     error::Error,
@@ -17,18 +17,18 @@ use url::Url;
 
 use super::{retry::ApiError, this_computer::is_this_computer};
 
-/// How many connections a client has begun. Clones count together.
+/// Number of connections that a client has begun. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BegunConnections(Arc<AtomicU64>);
 
 impl BegunConnections {
-    /// So many so far.
+    /// The number so far.
     pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What begins connections, and counts them.
+/// A connector that counts the connections it begins.
 #[derive(Clone, Debug)]
 pub(super) struct CountedConnector<S> {
     inner: S,
@@ -59,7 +59,7 @@ impl<S: Service<Place>, Place> Service<Place> for CountedConnector<S> {
     }
 }
 
-/// The proxy through which requests to a place go.
+/// The proxy for requests to `place`, if there is one.
 pub(super) fn proxy_of(place: &Url) -> Option<http::Uri> {
     if is_this_computer(place) {
         return None;
@@ -68,13 +68,13 @@ pub(super) fn proxy_of(place: &Url) -> Option<http::Uri> {
     Some(Matcher::from_system().intercept(&place)?.uri().clone())
 }
 
-/// A proxy that cannot be used, whatever is asked of it.
+/// The error for a proxy whose scheme is not supported.
 pub(super) fn unusable(proxy: &http::Uri) -> Option<ApiError> {
     let scheme = proxy.scheme_str().unwrap_or("http");
     (!["http", "https"].contains(&scheme)).then(|| ApiError::proxy_scheme(proxy, scheme))
 }
 
-/// Why nothing came of a request, where this proxy is in between.
+/// Converts a failed request to an error. `proxy` is the proxy that it went through.
 pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiError {
     let why = innermost(error);
     if causes(error).any(is_certificate) {
@@ -83,7 +83,7 @@ pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiEr
     let Some(proxy) = proxy.filter(|_| error.is_connect()) else {
         return ApiError::connection(why);
     };
-    // The error has no type that can be named.
+    // The type of this error is private, so only its text can be compared.
     let says = |words: &str| causes(error).any(|cause| cause.to_string().ends_with(words));
     match says("proxy authorization required") {
         true => ApiError::proxy_login(proxy),
@@ -91,10 +91,10 @@ pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiEr
     }
 }
 
-/// An error that says that a certificate is not trusted, or one of the system's that holds such an error, however deep.
+/// Whether an error reports an untrusted certificate, or is an I/O error around such an error.
 fn is_certificate(cause: &(dyn Error + 'static)) -> bool {
     match cause.downcast_ref::<io::Error>() {
-        // What it holds is no cause of it.
+        // `source` skips the error inside an I/O error.
         Some(system) => system.get_ref().is_some_and(|held| is_certificate(held)),
         None => matches!(
             cause.downcast_ref(),
@@ -108,14 +108,14 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
     std::iter::successors(Some(first), |error| (*error).source())
 }
 
-/// The cause that says most: the last of the chain.
+/// The last cause of the chain, which is the most specific.
 fn innermost(error: &reqwest::Error) -> String {
     causes(error)
         .last()
         .map_or_else(String::new, ToString::to_string)
 }
 
-/// The connection ended before anything of a response came.
+/// Whether the connection ended before any byte of the response.
 pub(super) fn ended_early(error: &reqwest::Error) -> bool {
     for error in causes(error) {
         let of_http = error.downcast_ref::<hyper::Error>();

@@ -1,20 +1,20 @@
-//! The words of APIs for how much a model reasons.
+//! Words of the APIs for reasoning effort.
 
 use super::options::ReasoningEffort;
 
-/// All that are known, from little to much.
+/// All known words, from least to most.
 pub(super) const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// The word that turns reasoning off.
 pub(super) const NONE: &str = WORDS[0];
 
-/// The word that is nearest to an effort; none where there is no word. `words` go from little to much, in small
-/// letters or capitals; of two that are equally near it is the lesser one. To turn reasoning off is not one of them.
+/// The word nearest to an effort; `None` if `words` is empty. `words` ascend and may be in upper or lower case. Of two
+/// equally near words the lesser one is chosen, and never the one that turns reasoning off.
 pub(super) fn word(effort: ReasoningEffort, words: &[String]) -> Option<&str> {
     let words = words.iter().map(String::as_str);
     nearest(effort, words.filter(|word| *word != NONE).collect())
 }
 
-/// The same for models of which no words are known: then three count, which all have.
+/// Like [`word`], with `low`, `medium` and `high` if no words of the model are known.
 pub(super) fn usual_word(effort: ReasoningEffort, words: &[String]) -> &str {
     word(effort, words)
         .or_else(|| nearest(effort, vec!["low", "medium", "high"]))
@@ -34,7 +34,7 @@ fn nearest(effort: ReasoningEffort, words: Vec<&str>) -> Option<&str> {
         let known = WORDS
             .iter()
             .position(|known| known.eq_ignore_ascii_case(word));
-        // A word that nobody knows is as high as its place.
+        // The height of an unknown word follows from its position.
         known.map_or(20 + 20 * at / last, |known| 10 * known)
     };
     let distance = |(at, word): &(usize, &str)| height(*at, word).abs_diff(wanted);
@@ -55,7 +55,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_effort_goes_by_the_nearest_word() {
+    fn efforts_map_to_the_nearest_supported_one() {
         let table = [
             ("low medium high", "low low medium high high"),
             ("none low medium high", "low low medium high high"),

@@ -1,4 +1,4 @@
-//! A conversation as text, for a model that did not lead it: no tool blocks and no reasoning.
+//! Renders a conversation as plain text, without tool blocks and reasoning, for a model that did not take part in it.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use aside_turn::{
     transcript::{Fork, Item, Link},
 };
 
-/// Characters that are reckoned as a token. A little less than is usual, so that a text fits.
-const CHARACTERS: u64 = 3;
-/// The share of a window that a conversation may fill, in tenths. The rest is for the question and its answer.
-const SHARE: u64 = 8;
-/// What stands before the conversation.
+/// Assumed number of characters per token. Slightly less than usual, to be on the safe side.
+const CHARACTERS_PER_TOKEN: u64 = 3;
+/// Share of the context window that a conversation may fill, in tenths. The rest is for the question and its answer.
+const CONVERSATION_TENTHS: u64 = 8;
+/// Text before the conversation.
 const BEGIN: &str = "This is a conversation between a user and an assistant that uses tools.\n\n";
-/// What follows where it is not all there.
+/// Text after [`BEGIN`] if older turns were left out.
 const LEFT_OUT: &str = "[Its beginning was left out.]\n\n";
 
-/// The conversation, then what an inquiry adds, for a model with a window of so many tokens. Where it is too long,
-/// whole older turns are left out, in steps of a tenth of what there is room for, so that the cut stays where it is
-/// for many inquiries; the current turn is never cut.
+/// Renders the conversation and the messages of an inquiry for a model with a context window of `window` tokens. If the
+/// conversation is too long, whole older turns are left out, in steps of a tenth of the available space. The cut then
+/// stays the same for many inquiries. The current turn is never cut.
 ///
-/// Each request's and each response's share is a text of its own: what providers cache are whole texts.
+/// Each request and each response becomes a text of its own, because providers cache whole texts.
 #[must_use]
 pub fn flatten(
     transcript: &Fork,
@@ -57,7 +57,7 @@ fn user(text: String) -> Item {
     }
 }
 
-/// The texts of each turn, oldest first.
+/// Texts of each turn, oldest first.
 fn by_turn(transcript: &Fork) -> Vec<Vec<String>> {
     let mut links: Vec<&Link> = transcript.newest_first().collect();
     links.reverse();
@@ -69,16 +69,16 @@ fn by_turn(transcript: &Fork) -> Vec<Vec<String>> {
     turns.map(texts).collect()
 }
 
-/// Characters that there is room for.
+/// Number of characters that fit.
 fn budget(window: u64) -> u64 {
-    window.saturating_mul(CHARACTERS) / 10 * SHARE
+    window.saturating_mul(CHARACTERS_PER_TOKEN) / 10 * CONVERSATION_TENTHS
 }
 
-/// How many turns of these lengths are left out, oldest first; never the last.
+/// Number of turns to leave out, oldest first; never the last. `turns` are their lengths.
 ///
-/// Where the cut may be is told by the older turns alone: each place is at least a tenth of the budget after the one
-/// before it. So it does not move while turns grow, until the first place that leaves few enough is a later one.
-/// Where none does it is the last: less than a tenth is still there of what is old.
+/// A cut is possible only at places that lie at least a tenth of the budget apart, and these depend only on older
+/// turns. The cut therefore does not move while turns grow, until the next place is needed. If no place leaves few
+/// enough, the last place is used: less than a tenth of the older text remains then.
 fn cut(turns: &[u64], budget: u64) -> usize {
     let mut left: u64 = turns.iter().sum();
     let (mut place, mut since) = (0, 0);
@@ -129,7 +129,7 @@ fn item_text(item: &Item) -> String {
     }
 }
 
-/// The results of open calls as text, before what is asked.
+/// Turns the results of open calls into text before the question.
 fn without_results(message: &Message) -> Message {
     let Message::User { results, text } = message else {
         return message.clone();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a conversation's first request freezes: equal bytes in every later one.
+/// System text and tools, fixed by the first request of a conversation and identical in all later ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
     /// The system text.
@@ -11,15 +11,15 @@ pub struct Head {
     pub tools: Vec<ToolDeclaration>,
 }
 
-/// A tool as a provider is told of it.
+/// A tool as declared to a provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDeclaration {
-    /// The tool's name, which fits `[A-Za-z0-9_-]{1,64}`.
+    /// Name of the tool, which matches `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
-    /// What the model reads: the summary where the tool has one, else the description.
+    /// Description for the model: the tool's summary if it has one, else its full description.
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// JSON schema of the arguments.
     pub parameters: Value,
-    /// Arguments are to be held to the schema by the provider.
+    /// Whether the provider should enforce the schema.
     pub strict: bool,
 }

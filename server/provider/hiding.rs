@@ -1,4 +1,4 @@
-//! Secrets in what a server sends as a model's words: they are taken out of the pieces, also where one comes in parts.
+//! Removes secrets from the pieces of a response, even if a secret is split over several pieces.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use aside_turn::response::Piece;
 
 use super::key::Key;
 
-/// Takes secrets out of a response's pieces.
+/// Removes secrets from the pieces of a response.
 #[derive(Debug, Default)]
 pub(super) struct HidingFilter {
     secrets: Vec<Key>,
-    /// The end of an item's text that may be the beginning of a secret, by slot.
+    /// End of an item's text that may be the beginning of a secret, by slot.
     kept: HashMap<u32, String>,
 }
 
 impl HidingFilter {
-    /// Takes these out.
+    /// A filter that removes these secrets.
     pub(super) fn of(secrets: Vec<Key>) -> Self {
         Self {
             secrets,
@@ -23,7 +23,7 @@ impl HidingFilter {
         }
     }
 
-    /// The pieces without the secrets. What may be the beginning of one comes with a later piece.
+    /// Returns the pieces without secrets. Text that may be the beginning of a secret is delayed to a later piece.
     pub(super) fn pass(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
         if self.secrets.is_empty() {
             return pieces;
@@ -57,7 +57,7 @@ impl HidingFilter {
                 complete,
             } => {
                 self.flush(slot, out);
-                // What names a secret does not go on record, and not back to the provider.
+                // Opaque data with a secret is dropped: it must not be recorded or sent back.
                 let opaque = opaque.filter(|opaque| self.hide(opaque.clone()) == *opaque);
                 out.push(Piece::Close {
                     slot,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_taken_out_however_it_is_cut() {
+    fn keys_are_hidden_at_every_split() {
         let text = "the key sk-0123456789 is sk-0123 and sk-0123456789";
         for size in 1..text.len() {
             let mut filter = HidingFilter::of(vec![Key::new("sk-0123456789")]);

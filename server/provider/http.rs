@@ -1,12 +1,13 @@
-//! A model behind an HTTP API: sends what an [`WireApi`] writes and passes on what it reads.
+//! A model behind an HTTP API: sends what a [`WireApi`] encodes and passes on what it decodes.
 
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+use aside_base::lock;
 use aside_turn::{
     response::{Failure, FailureClass, Piece},
     rules::Model,
@@ -27,24 +28,24 @@ use super::{
     hiding::HidingFilter,
     key::Key,
     options::ModelOptions,
-    retry::{ApiError, Who, failure},
+    retry::{ApiError, ErrorContext, failure},
     sse::{SseEvent, SseParser, TooLong},
 };
 
-/// How long nothing at all may come. Models that run here may take minutes to load.
-const SILENCE: Duration = Duration::from_secs(300);
-/// How long the end of a response is waited for once all of it is there, so that its connection lives on.
-const LAST: Duration = Duration::from_millis(20);
-/// How long a server that loads its model is left alone before it is asked again.
+/// Time without any data after which a request fails. Local models may take minutes to load.
+const SILENCE_LIMIT: Duration = Duration::from_secs(300);
+/// Time to wait for the end of a complete response, so that its connection can be reused.
+const LAST_LIMIT: Duration = Duration::from_millis(20);
+/// Delay between attempts while a server loads its model.
 const LOADING: Duration = Duration::from_secs(1);
-/// Bytes of a response, at the most.
+/// Maximum size of a response in bytes.
 const MAX_RESPONSE: usize = 256 * 1024 * 1024;
-/// Bytes of an error's body that are read.
+/// Number of bytes read of an error's body.
 const MAX_ERROR: usize = 64 * 1024;
-/// Bytes of a list of models, or of what is said of one, at the most.
+/// Maximum size in bytes of a list of models or of a model's description.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
-/// Finds the key, each time it is needed: it may change while the program runs.
+/// Looks up the key for each request: it may change while the program runs.
 pub type FindKey = Arc<
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Option<Key>, String>> + Send>> + Send + Sync,
 >;
@@ -56,7 +57,7 @@ pub(super) struct Http {
     pub(super) model: Model,
     pub(super) client: HttpClient,
     pub(super) key: FindKey,
-    /// The key that was sent last: it is taken out of all that the server says.
+    /// The key that was sent last. It is removed from everything that the server sends.
     pub(super) sent: Arc<Mutex<Option<Key>>>,
 }
 
@@ -87,7 +88,7 @@ impl Provider for Http {
     }
 }
 
-/// What a request says besides the conversation.
+/// Contents of a request besides the conversation.
 fn ask<'a>(options: &'a ModelOptions, request: &'a ModelRequest) -> RequestContents<'a> {
     RequestContents {
         options,
@@ -113,7 +114,7 @@ fn encode(api: &dyn WireApi, options: &ModelOptions, request: &ModelRequest) -> 
 }
 
 impl Http {
-    /// The body of a request. Images and PDFs are read and encoded on a thread that may wait.
+    /// Encodes the body. Images and PDFs are read and encoded on a blocking thread.
     async fn encode(&self, request: ModelRequest) -> Result<(Body, ModelRequest), Failure> {
         if !request.transcript.has_media {
             return Ok((encode(self.api.as_ref(), &self.options, &request), request));
@@ -125,19 +126,20 @@ impl Http {
         });
         encoding.await.map_err(|_| Failure {
             class: FailureClass::Other,
-            text: "The request could not be encoded: it failed inside Aside; this is a defect."
-                .into(),
+            text:
+                "The request could not be encoded because of an error in Aside; please report it."
+                    .into(),
             retry_after: None,
         })
     }
 
-    /// The base URL may have a path of its own, with a slash at its end or without.
+    /// Joins the base URL and a path. The base URL may have a path of its own, with or without a slash at its end.
     fn url(&self, path: &str) -> Result<Url, Failure> {
         let base = self.options.base.as_str().trim_end_matches('/');
         Url::parse(&format!("{base}{path}")).map_err(|error| Failure {
             class: FailureClass::Other,
             text: format!(
-                "the base_url {base} of the provider {} makes no address ({error}); correct it",
+                "base_url {base} of the provider {} is not a valid address ({error}); correct it",
                 self.options.provider
             ),
             retry_after: None,
@@ -163,12 +165,12 @@ impl Http {
             };
             let value = key.header(before).ok_or_else(|| {
                 failed(format!(
-                    "the key in {} has characters that no key has; set it again",
+                    "the key in {} contains characters that a header cannot carry; set it again",
                     self.options.key_source
                 ))
             })?;
             headers.insert(name, value);
-            *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
+            *lock(&self.sent) = Some(key);
         }
         for (name, value) in &self.options.headers {
             if let Some(value) = value.header("") {
@@ -184,12 +186,12 @@ impl Http {
             let request = client.post(url.clone()).headers(headers.clone());
             request.body(reqwest::Body::wrap(body.clone())).send()
         };
-        let loaded_until = Instant::now() + SILENCE;
+        let loaded_until = Instant::now() + SILENCE_LIMIT;
         loop {
             let connections = begun.count();
             let sent = async {
                 match send().await {
-                    // A connection that was kept, and that the server let go: it took nothing of the request.
+                    // The server had closed this idle connection, so it received nothing.
                     Err(error) if ended_early(&error) && begun.count() == connections => {
                         send().await
                     }
@@ -215,12 +217,12 @@ impl Http {
             .await
             .map_err(|why| Failure {
                 class: FailureClass::Other,
-                text: format!("no HTTP client can be made: {why}"),
+                text: format!("cannot create an HTTP client: {why}"),
                 retry_after: None,
             })
     }
 
-    /// An answer with a good status, or what is wrong, in words.
+    /// Returns a successful response, or a failure for the user.
     async fn answer(
         &self,
         sent: impl Future<Output = reqwest::Result<Response>>,
@@ -229,7 +231,7 @@ impl Http {
         answered.map_err(|error| self.failure(&error))
     }
 
-    /// An answer with a good status, or what is wrong.
+    /// Returns a successful response, or the error as data.
     async fn answered(
         &self,
         sent: impl Future<Output = reqwest::Result<Response>>,
@@ -238,7 +240,7 @@ impl Http {
         if let Some(error) = proxy.as_ref().and_then(unusable) {
             return Err(error);
         }
-        let response = match timeout(SILENCE, sent).await {
+        let response = match timeout(SILENCE_LIMIT, sent).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(failed(&error, proxy.as_ref())),
             Err(_) => return Err(silence()),
@@ -257,7 +259,7 @@ impl Http {
         let mut response = response;
         let mut body = Vec::new();
         while body.len() < MAX_ERROR
-            && let Ok(Ok(Some(chunk))) = timeout(SILENCE, response.chunk()).await
+            && let Ok(Ok(Some(chunk))) = timeout(SILENCE_LIMIT, response.chunk()).await
         {
             body.extend_from_slice(&chunk);
         }
@@ -278,7 +280,7 @@ impl Http {
         self.json(sent).await
     }
 
-    /// What the provider says of a model; `None` where there is nothing to ask.
+    /// Asks the provider to describe a model; `None` if the API has no such request.
     pub(super) async fn describe(&self, model: &str) -> Option<Result<StatedAbilities, Failure>> {
         let (path, body) = self.api.description_of(model)?;
         let description = async {
@@ -292,7 +294,7 @@ impl Http {
         Some(description.await)
     }
 
-    /// A document that is not too long.
+    /// Receives a JSON document of limited size.
     async fn json(
         &self,
         sent: impl Future<Output = reqwest::Result<Response>>,
@@ -313,19 +315,19 @@ impl Http {
         }
         serde_json::from_slice(&body).map_err(|error| {
             self.failure(&ApiError::garbled(format!(
-                "the document is no JSON ({error})"
+                "the document is not valid JSON ({error})"
             )))
         })
     }
 
-    /// What a server says, without the secrets that it was sent.
+    /// Removes from a server's text all secrets that were sent to it.
     fn without_secrets(&self, text: &str) -> String {
         let secrets = self.secrets().into_iter();
         secrets.fold(text.to_owned(), |text, secret| secret.hide(&text))
     }
 
     fn secrets(&self) -> Vec<Key> {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = lock(&self.sent);
         let own = self.options.headers.iter().map(|(_, value)| value);
         sent.iter().chain(own).cloned().collect()
     }
@@ -333,7 +335,7 @@ impl Http {
     pub(super) fn failure(&self, error: &ApiError) -> Failure {
         let id = self.options.id();
         let base = &self.options.base;
-        let who = Who {
+        let who = ErrorContext {
             model: &id,
             host: base.host_str().unwrap_or_default(),
             port: base.port_or_known_default(),
@@ -365,7 +367,7 @@ impl Http {
             key: self.key.clone(),
             sent: self.sent.clone(),
         };
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = lock(&self.sent);
         // What stands in other headers may be any word.
         let mut hiding = HidingFilter::of(sent.iter().cloned().collect());
         drop(sent);
@@ -394,21 +396,21 @@ impl Http {
     }
 }
 
-/// A response as it comes.
+/// A response being received.
 struct Stream {
     response: Response,
     cutter: SseParser,
     decoder: Box<dyn Decoder>,
-    /// Bytes so far.
+    /// Number of bytes received.
     read: usize,
-    /// Some of them were not blank.
+    /// Whether any byte was not blank.
     begun: bool,
-    /// An error behind pieces that came whole.
+    /// An error to report after the pieces that preceded it.
     broken: Option<ApiError>,
 }
 
 impl Stream {
-    /// The pieces of the next bytes; never asked again after an error or a finish.
+    /// Returns the pieces of the next bytes. Not called again after an error or a finish.
     async fn next(&mut self) -> Result<Vec<Piece>, ApiError> {
         if let Some(error) = self.broken.take() {
             return Err(error);
@@ -421,7 +423,7 @@ impl Stream {
                 self.end(&mut pieces)?;
                 return Ok(pieces);
             }
-            // Some servers close abruptly behind a response that is complete.
+            // Some servers close the connection abruptly after a complete response.
             Err(error) => {
                 return match self.end(&mut pieces) {
                     Ok(()) => Ok(pieces),
@@ -444,7 +446,7 @@ impl Stream {
             taken.map_err(|TooLong| ApiError::garbled("an event of the response is too long"))
         });
         match decoded {
-            // What came before the error is not lost with it.
+            // Pieces before the error are returned first.
             Err(error) if !pieces.is_empty() => self.broken = Some(error),
             decoded => decoded?,
         }
@@ -468,7 +470,7 @@ impl Stream {
         let mut events = Vec::new();
         let stray = self.cutter.end(&mut events);
         match self.decode(events, pieces) {
-            // The last event was cut off.
+            // The last event was truncated.
             Err(error) if error.is_garbled() => return Err(ApiError::cut()),
             done => done?,
         }
@@ -478,22 +480,22 @@ impl Stream {
         self.decoder.end(&stray, pieces)
     }
 
-    /// Reads what little may follow, so that the connection can be used again.
+    /// Reads the rest of the body, so that the connection can be reused.
     async fn drain(&mut self) {
         let all = async { while let Ok(Some(_)) = self.response.chunk().await {} };
-        let _ = timeout(LAST, all).await;
+        let _ = timeout(LAST_LIMIT, all).await;
     }
 }
 
 async fn read(response: &mut Response) -> Result<Option<bytes::Bytes>, ApiError> {
-    match timeout(SILENCE, response.chunk()).await {
+    match timeout(SILENCE_LIMIT, response.chunk()).await {
         Ok(Ok(chunk)) => Ok(chunk),
-        // An abrupt close is the end of a response that was not complete.
+        // An abrupt close of an incomplete response.
         Ok(Err(error)) => Err(failed(&error, None)),
         Err(_) => Err(silence()),
     }
 }
 
 fn silence() -> ApiError {
-    ApiError::connection(format!("nothing came for {} s", SILENCE.as_secs()))
+    ApiError::connection(format!("no data for {} s", SILENCE_LIMIT.as_secs()))
 }

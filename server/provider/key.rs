@@ -1,48 +1,48 @@
-//! A provider's key, or another secret of its requests: a type that cannot be printed.
+//! A provider's key or another secret of its requests: a type that is never printed.
 
 use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use http::HeaderValue;
 
-/// What stands where a key was.
+/// Replacement for a key.
 const HIDDEN: &str = "[hidden]";
-/// Shorter than any key, so that no word of a text is taken for one.
-const SHORT: usize = 8;
+/// Minimum length of a text that is removed: no ordinary word may be taken for a key.
+const MIN_HIDDEN: usize = 8;
 
 /// A provider's key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// Surrounding white space is no part of a key.
+    /// Trims white space around the key.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// There is nothing in it.
+    /// Whether the key is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A text without the key, should it be in there: whole, in base64, or as the beginning of it that a cut text ends
-    /// with.
+    /// Removes the key from a text: the whole key, its base64 form, or the beginning of it at the end of a truncated
+    /// text.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        if self.0.len() < SHORT {
+        if self.0.len() < MIN_HIDDEN {
             return text.to_owned();
         }
         let mut shown = self.hide_whole(text);
         for encoded in (0..3).map(|before| self.in_base64(before)) {
             for encoded in [&encoded, &encoded.replace('+', "-").replace('/', "_")] {
-                if encoded.len() >= SHORT && shown.contains(encoded) {
+                if encoded.len() >= MIN_HIDDEN && shown.contains(encoded) {
                     shown = shown.replace(encoded, HIDDEN);
                 }
             }
         }
-        let begun = (SHORT..self.0.len())
+        let begun = (MIN_HIDDEN..self.0.len())
             .rev()
             .filter_map(|end| self.0.get(..end))
             .find(|begun| shown.ends_with(begun));
@@ -53,17 +53,17 @@ impl Key {
         shown
     }
 
-    /// A text without the key, should all of it be in there.
+    /// Removes the whole key from a text.
     pub(super) fn hide_whole(&self, text: &str) -> String {
-        if self.0.len() < SHORT {
+        if self.0.len() < MIN_HIDDEN {
             return text.to_owned();
         }
         text.replace(&self.0, HIDDEN)
     }
 
-    /// How many bytes at the end of a text may be the beginning of the key.
+    /// Number of bytes at the end of a text that may be the beginning of the key.
     pub(super) fn begun_at_end(&self, text: &str) -> usize {
-        if self.0.len() < SHORT {
+        if self.0.len() < MIN_HIDDEN {
             return 0;
         }
         let most = text.len().min(self.0.len() - 1);
@@ -74,8 +74,8 @@ impl Key {
             .unwrap_or(0)
     }
 
-    /// What of the key's base64 is the same whatever stands around it, where so many bytes stand before it in its group
-    /// of three.
+    /// The part of the key's base64 form that does not depend on the text around it, if `before` bytes precede the key
+    /// in its group of three.
     fn in_base64(&self, before: usize) -> String {
         let bytes = [&vec![0; before][..], self.0.as_bytes()].concat();
         let encoded = STANDARD_NO_PAD.encode(&bytes);
@@ -83,13 +83,13 @@ impl Key {
         encoded.get(from..until).unwrap_or_default().to_owned()
     }
 
-    /// A header can carry it.
+    /// Whether the key can be sent in a header.
     #[must_use]
     pub fn is_sendable(&self) -> bool {
         self.header("").is_some()
     }
 
-    /// The value of a header; `None` for a key that no header can carry.
+    /// The value of a header with the prefix `before`; `None` if a header cannot carry the key.
     #[must_use]
     pub fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_never_shown() {
+    fn keys_are_redacted_in_debug_output() {
         let key = Key::new(" sk-ant-0123456789\n");
         assert_eq!(format!("{key:?}"), "Key(hidden)");
         let check = |text: &str, expected: &str| assert_eq!(key.hide(text), expected);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_base64_is_hidden_whatever_stands_around_it() {
+    fn base64_keys_are_hidden_at_every_alignment() {
         let key = Key::new("sk-ant-0123456789~?>");
         for around in ["", "a", "ab", "abc", "user:", "Basic "] {
             let text = format!("{around}sk-ant-0123456789~?>{around}");

@@ -1,4 +1,4 @@
-//! The list of models that a provider has.
+//! Lists a provider's models.
 
 use std::time::Duration;
 
@@ -15,20 +15,19 @@ use super::{
     retry::ApiError,
 };
 
-/// Models of a list, at the most; the rest is left out.
-const MOST: usize = 10_000;
-/// Pages of a list, at the most.
-const PAGES: usize = 100;
-/// Models that more is asked of, at the most: there are so many only where they are not on this computer.
-const DESCRIBED: usize = 200;
-/// How long all pages may take together.
-const TIME: Duration = Duration::from_secs(30);
+/// Maximum number of models in a list; further ones are left out.
+const MAX_MODELS: usize = 10_000;
+/// Maximum number of pages of a list.
+const MAX_PAGES: usize = 100;
+/// Maximum number of models to ask details of. Only a remote server has that many.
+const MAX_DESCRIBED: usize = 200;
+/// Time limit of all pages together.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Asks a provider which models it has, and what it says of each. `options` name the provider; their model does not
-/// matter.
+/// Asks a provider for its models and their abilities. `options` names the provider; its model is ignored.
 ///
 /// # Errors
-/// A [`Failure`] in words for a person.
+/// A [`Failure`] with a message for the user.
 pub async fn list_models(
     kind: ApiKind,
     options: ModelOptions,
@@ -41,14 +40,19 @@ pub async fn list_models(
         retry_after: None,
     })?;
     let late = || {
-        let words = format!("the list was not there after {} s", TIME.as_secs());
+        let words = format!(
+            "the list of models did not arrive within {} s",
+            TIME_LIMIT.as_secs()
+        );
         http.failure(&ApiError::connection(words))
     };
-    timeout(TIME, pages(&http)).await.map_err(|_| late())?
+    timeout(TIME_LIMIT, pages(&http))
+        .await
+        .map_err(|_| late())?
 }
 
-/// Asks a provider for more than its list says of these models, where it is an API that has more to say. What is not
-/// told in time, or at all, is left as it was.
+/// Asks a provider for details of these models, if its API has such a request. Models that are not described in time
+/// keep their values.
 pub async fn describe_models(
     kind: ApiKind,
     options: ModelOptions,
@@ -60,32 +64,32 @@ pub async fn describe_models(
         return;
     };
     let all = async {
-        for (model, stated) in models.iter_mut().take(DESCRIBED) {
+        for (model, stated) in models.iter_mut().take(MAX_DESCRIBED) {
             match http.describe(model).await {
                 Some(Ok(more)) => *stated = more,
-                // Why is in the log.
+                // The failure is in the log.
                 Some(Err(_)) => {}
                 None => return,
             }
         }
     };
-    let _ = timeout(TIME, all).await;
+    let _ = timeout(TIME_LIMIT, all).await;
 }
 
 async fn pages(http: &Http) -> Result<Vec<(String, StatedAbilities)>, Failure> {
     let mut found = Vec::new();
     let mut page: Option<String> = None;
-    for _ in 0..PAGES {
+    for _ in 0..MAX_PAGES {
         let text = http.list(page.as_deref()).await?;
         let (listed, next) = http
             .api
             .models(&text)
             .map_err(|why| http.failure(&ApiError::garbled(why)))?;
-        let room = MOST - found.len();
+        let room = MAX_MODELS - found.len();
         let listed = listed.into_iter().take(room);
         found.extend(listed.map(|listed| (listed.model, listed.abilities)));
-        // A page that names itself as the next one would go on for ever.
-        if next.is_none() || next == page || found.len() == MOST {
+        // A page that names itself as the next one would never end.
+        if next.is_none() || next == page || found.len() == MAX_MODELS {
             break;
         }
         page = next;

@@ -1,17 +1,17 @@
-//! Where the bytes of images and PDFs come from.
+//! Access to the bytes of images and PDFs.
 
 use std::{fmt, sync::Arc};
 
 use aside_turn::attachment::Media;
 
-/// Reads the bytes of the images and PDFs of one conversation.
+/// Reads the bytes of one conversation's images and PDFs.
 #[derive(Clone)]
 pub struct ReadMedia(Arc<ReadBlob>);
 
 type ReadBlob = dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync;
 
 impl ReadMedia {
-    /// `read` gives nothing where the bytes are gone, or are not what they were; it may wait for a disk.
+    /// Creates a reader. `read` returns `None` if the bytes are missing or changed; it may block on disk.
     pub fn new(read: impl Fn(&Media) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
@@ -22,7 +22,7 @@ impl ReadMedia {
 }
 
 impl Default for ReadMedia {
-    /// There are none.
+    /// A reader for a conversation without images and PDFs.
     fn default() -> Self {
         Self::new(|_| None)
     }

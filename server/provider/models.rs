@@ -10,11 +10,10 @@ use super::{
     apis::traits,
 };
 
-/// See there what the rows mean.
+/// The built-in table. Its comments explain the rows.
 const TABLE: &str = include_str!("models.toml");
 
-/// What a model can do, as far as it is known: the built-in table, then what the provider's list said, then the
-/// user's word.
+/// Abilities of a model, from the built-in table, the provider's list and the configuration. Later ones override.
 #[must_use]
 pub fn abilities(
     kind: ApiKind,
@@ -26,7 +25,7 @@ pub fn abilities(
     if let Some(listed) = listed {
         let known = abilities.reasoning;
         abilities.take(listed);
-        // That a model reasons is said by its list, but not by which words.
+        // A list says that a model reasons, but not how it is controlled.
         if known == ReasoningKind::Effort && abilities.reasoning == ReasoningKind::Switch {
             abilities.reasoning = known;
         }
@@ -41,20 +40,20 @@ pub fn abilities(
     abilities
 }
 
-/// What is known of whether a model reasons.
+/// Knowledge of whether a model reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownReasoning {
-    /// Nobody says anything of it: it is asked for what is usual in its API.
+    /// Unknown: requests use the API's usual options.
     Unknown,
-    /// It does not.
+    /// The model does not reason.
     No,
-    /// It does; nothing says that it cannot be turned off.
+    /// The model reasons; no source says that reasoning cannot be turned off.
     Yes,
-    /// It does, and cannot be turned off.
+    /// The model reasons, and reasoning cannot be turned off.
     Always,
 }
 
-/// What is known of a model's reasoning, by the same sources as its [`abilities`].
+/// Determines whether a model reasons, from the same sources as [`abilities`].
 #[must_use]
 pub fn reasoning(
     kind: ApiKind,
@@ -77,7 +76,7 @@ pub fn reasoning(
     }
 }
 
-/// What the built-in table says of a model.
+/// Abilities of a model according to the built-in table.
 #[must_use]
 pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
     let mut abilities = Abilities::default();
@@ -94,13 +93,13 @@ pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
     abilities
 }
 
-/// The model for users who name none, of a provider that Aside knows.
+/// Default model of a known provider, for users who choose none.
 #[must_use]
 pub fn default_model(provider: &str) -> Option<&'static str> {
     table().get(provider)?.default.as_deref()
 }
 
-/// The models of the table, in no order that means anything.
+/// Models of the table, in no particular order.
 pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
     let section = table().get(traits(kind).models);
     section
@@ -108,7 +107,7 @@ pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
         .flat_map(|section| section.models.keys().map(String::as_str))
 }
 
-/// The models of one API.
+/// Models of one API.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Section {
@@ -118,7 +117,7 @@ struct Section {
 }
 
 impl Section {
-    /// The row of this id, or the one with most of its beginning, and what of the id is left then.
+    /// The row with this id or with the longest prefix of it, and the rest of the id.
     fn row<'a>(&self, model: &'a str) -> Option<(&StatedAbilities, &'a str)> {
         let rest = |id: &String| {
             let rest = model.strip_prefix(id.as_str())?;
@@ -132,7 +131,7 @@ impl Section {
     }
 }
 
-/// Is an id with this at its end the same model still: a tag, a date, the latest of its versions?
+/// Whether `rest` after a known id only names a tag, a date or the latest version of the same model.
 fn is_same_model(rest: &str) -> bool {
     rest.is_empty()
         || rest.starts_with([':', '@'])
@@ -148,7 +147,7 @@ fn is_of_date(byte: u8) -> bool {
 
 fn table() -> &'static BTreeMap<String, Section> {
     static READ: OnceLock<BTreeMap<String, Section>> = OnceLock::new();
-    // A test reads it; were it broken, nothing would be known of any model.
+    // A test parses the table; if it were broken, no model would be known.
     READ.get_or_init(|| toml::from_str(TABLE).unwrap_or_default())
 }
 
@@ -160,7 +159,7 @@ mod tests {
     };
 
     #[test]
-    fn a_list_that_says_that_a_model_reasons_leaves_open_how() {
+    fn built_in_reasoning_kind_refines_the_listed_one() {
         let listed = |reasoning| StatedAbilities {
             reasoning: Some(reasoning),
             ..StatedAbilities::default()
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_documents_are_taken_where_it_is_said_and_there_is_a_way_to_send_them() {
+    fn media_require_ability_and_api_support() {
         let says = StatedAbilities {
             images: Some(true),
             documents: Some(true),
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_can_be_read() {
+    fn built_in_table_is_valid() {
         let table: Result<BTreeMap<String, Section>, _> = toml::from_str(TABLE);
         let table = table.unwrap();
         assert_eq!(
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(default_model("mine"), None);
     }
 
-    /// Kind, model, input and output prices.
+    /// API, model, input price and output price.
     const PRICED: &[(ApiKind, &str, f64, f64)] = &[
         (ApiKind::Anthropic, "claude-fable-5-2", 8.0, 40.0),
         (ApiKind::Anthropic, "claude-fable-5-1", 10.0, 50.0),
@@ -255,11 +254,15 @@ mod tests {
     ];
 
     #[test]
-    fn models_that_are_sold_have_their_prices_and_sizes() {
+    fn sold_models_have_prices_and_sizes() {
         for (kind, model, input, output) in PRICED {
             let found = built_in(*kind, model);
             let prices = found.prices.unwrap_or_default();
-            assert_eq!((prices.input, prices.output), (*input, *output), "{model}");
+            assert_eq!(
+                (prices.rates.input, prices.rates.output),
+                (*input, *output),
+                "{model}"
+            );
             assert!(found.context_window >= Some(200_000), "{model}");
             assert!(found.max_output >= Some(64_000), "{model}");
         }
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_question_on_a_long_conversation_costs_is_known() {
+    fn cost_depends_on_the_cache() {
         let kept = Tokens {
             input: 300,
             cache_read: 95_000,
@@ -287,9 +290,9 @@ mod tests {
             output: 100,
             ..Tokens::default()
         };
-        let check = |kind, model, tokens, expected| {
+        let check = |kind, model, tokens: &Tokens, expected| {
             let prices = built_in(kind, model).prices.unwrap();
-            let cost = format!("{:.6}", prices.cost(tokens));
+            let cost = format!("{:.6}", tokens.cost(&prices));
             assert_eq!(cost, expected, "{model}");
         };
         use ApiKind::{Anthropic, Google, OpenaiResponses};
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn past_a_threshold_the_whole_request_costs_more() {
+    fn prices_beyond_the_limit_apply_to_the_whole_request() {
         let cost = |kind, model, cache_read| {
             let prices: Prices = built_in(kind, model).prices.unwrap();
             let tokens = Tokens {
@@ -344,7 +347,7 @@ mod tests {
                 output: 1_000_000,
                 ..Tokens::default()
             };
-            format!("{:.4}", prices.cost(&tokens))
+            format!("{:.4}", tokens.cost(&prices))
         };
         let haiku = |tokens| cost(ApiKind::Anthropic, "claude-haiku-5-5", tokens);
         assert_eq!([haiku(100_000), haiku(100_001)], ["0.5010", "2.5050"]);
@@ -355,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_with_a_date_is_its_model_and_a_relative_has_other_prices() {
+    fn dated_ids_match_their_model_and_relatives_have_no_prices() {
         let of = |model| built_in(ApiKind::Anthropic, model);
         let opus = of("claude-opus-4-5");
         for same in [
@@ -383,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_knows_better_than_the_table_and_the_user_better_than_the_list() {
+    fn user_overrides_list_overrides_table() {
         let stated = |tokens| StatedAbilities {
             context_window: Some(tokens),
             ..StatedAbilities::default()
@@ -403,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn forced_tools_and_reasoning_are_as_each_model_takes_them() {
+    fn forced_tools_and_reasoning_follow_the_model() {
         use ForcedToolSupport::{No, WithoutReasoning, Yes};
         use ReasoningKind::{Adaptive, Budget, Effort, Switch};
         for (kind, model, forced, reasoning, off) in [

@@ -1,4 +1,4 @@
-//! Opening a model behind an API.
+//! Opens a model behind an API.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::{
     request::Provider,
 };
 
-/// Opens a model behind an API. Nothing is sent yet.
+/// Opens a model behind an API. Sends nothing yet.
 ///
 /// # Errors
-/// One sentence that says why it cannot be used.
+/// A sentence with the reason why the model cannot be used.
 pub fn open(
     kind: ApiKind,
     options: ModelOptions,
@@ -25,7 +25,7 @@ pub fn open(
     Ok(Arc::new(http(kind, options, client, key)?))
 }
 
-/// The same, as what an API can be asked besides.
+/// Like [`open`], but returns the type that can also list models.
 pub(super) fn http(
     kind: ApiKind,
     options: ModelOptions,
@@ -33,7 +33,7 @@ pub(super) fn http(
     key: FindKey,
 ) -> Result<Http, String> {
     let Opens::Http(api) = traits(kind).opens else {
-        return Err("a script is played, and no provider is asked for it".to_owned());
+        return Err("a rehearsal script has no provider to ask".to_owned());
     };
     let api = api(&options.base);
     let model = options.to_model();

@@ -1,15 +1,15 @@
-//! What servers that speak OpenAI's APIs say went wrong, in all the forms that they say it in.
+//! Parses the error bodies of OpenAI-compatible servers.
 
 use serde_json::Value;
 
 use super::{answer::shown, retry::ApiError};
 
-/// The error that an answer is; `None` where it is no object.
+/// Parses an error body. `None` if it is not an object.
 pub(super) fn read(body: &Value) -> Option<ApiError> {
     body.is_object().then(|| of_data(body))
 }
 
-/// An error as data: under `error`, or in its place.
+/// Parses an error, in the member `error` or at the top level.
 pub(super) fn of_data(body: &Value) -> ApiError {
     let error = match &body["error"] {
         Value::Null => body,
@@ -24,10 +24,10 @@ pub(super) fn of_data(body: &Value) -> ApiError {
     let mut said = String::new();
     for place in [error, &error["message"], &error["detail"]] {
         if said.is_empty() {
-            said = words(place, &mut found.param);
+            said = error_text(place, &mut found.param);
         }
     }
-    // A gateway has what the server behind it said in here, as text.
+    // A gateway puts the text of the server behind it here.
     if let Value::String(raw) = &error["metadata"]["raw"] {
         said = format!("{said}: {}", inner(raw, &mut found));
     }
@@ -39,7 +39,7 @@ pub(super) fn of_data(body: &Value) -> ApiError {
     found
 }
 
-/// What the server behind a gateway said.
+/// The message of the server behind a gateway.
 fn inner(raw: &str, found: &mut ApiError) -> String {
     let Ok(body @ Value::Object(_)) = serde_json::from_str::<Value>(raw) else {
         return shown(raw);
@@ -52,13 +52,13 @@ fn inner(raw: &str, found: &mut ApiError) -> String {
 }
 
 /// A text, or what was found wrong with fields of the request.
-fn words(body: &Value, param: &mut String) -> String {
+fn error_text(body: &Value, param: &mut String) -> String {
     match body {
         Value::String(text) => text.clone(),
         Value::Array(faults) => {
             let faults = faults.iter().filter_map(|fault| {
                 let place: Vec<String> = fault["loc"].as_array()?.iter().map(word).collect();
-                // The first is always `body`.
+                // The first element is always `body`.
                 let place = place.get(1..).unwrap_or_default().join(".");
                 let sentence = format!("{place}: {}", word(&fault["msg"]));
                 if param.is_empty() {
@@ -69,14 +69,14 @@ fn words(body: &Value, param: &mut String) -> String {
             faults.collect::<Vec<_>>().join("; ")
         }
         Value::Object(members) => match members.get("detail") {
-            Some(detail) if !detail.is_object() => words(detail, param),
+            Some(detail) if !detail.is_object() => error_text(detail, param),
             _ => String::new(),
         },
         _ => String::new(),
     }
 }
 
-/// A word; codes are numbers at times.
+/// A string or a number as text; some codes are numbers.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

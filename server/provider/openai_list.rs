@@ -1,17 +1,17 @@
-//! What lists of models say where one of OpenAI's APIs is spoken: OpenAI's has names alone, others have more.
+//! Reads lists of models in OpenAI's format. OpenAI's own list has only names, other servers add details.
 
 use serde_json::Value;
 
 use super::{
-    abilities::{ForcedToolSupport, Prices, ReasoningKind, StatedAbilities},
+    abilities::{ForcedToolSupport, Prices, Rates, ReasoningKind, StatedAbilities},
     api::ListedModel,
 };
 
-/// Efforts that every gateway maps to what its models know.
+/// Efforts that every gateway maps to those of its models.
 const EFFORTS: [&str; 3] = ["low", "medium", "high"];
 
-/// Where servers say how many tokens of context a model has, whichever API is spoken: what they serve before what the
-/// model could have.
+/// JSON pointers to the size of the context window, for all APIs. What a server offers comes before what its model
+/// could have.
 const CONTEXT: [&str; 7] = [
     "/top_provider/context_length",
     "/context_length",
@@ -22,12 +22,12 @@ const CONTEXT: [&str; 7] = [
     "/meta/n_ctx_train",
 ];
 
-/// How many tokens of context the entry of a list says that its model has.
+/// The context window that an entry of a list states.
 pub(super) fn context_window(model: &Value) -> Option<u64> {
     count(model, &CONTEXT)
 }
 
-/// The first of these numbers that is there, and is one.
+/// The first of these members that is a positive number.
 fn count(model: &Value, places: &[&str]) -> Option<u64> {
     let mut found = places.iter().filter_map(|place| model.pointer(place));
     found.find_map(Value::as_u64).filter(|count| *count > 0)
@@ -36,7 +36,7 @@ fn count(model: &Value, places: &[&str]) -> Option<u64> {
 /// Reads a list of models.
 ///
 /// # Errors
-/// Where it is none, in words.
+/// A sentence if the page is not a list of models.
 pub(super) fn read(page: &Value) -> Result<Vec<ListedModel>, String> {
     let list = [&page["data"], &page["models"], page]
         .into_iter()
@@ -90,25 +90,24 @@ fn kind(reasons: bool) -> ReasoningKind {
     }
 }
 
-/// Prices are texts, in dollars for a token; a negative one is none.
+/// Prices are strings, in US dollars per token; negative ones are ignored.
 fn prices(pricing: &Value) -> Option<Prices> {
     let price = |name: &str| -> Option<f64> {
         let price: f64 = match &pricing[name] {
             Value::String(text) => text.parse().ok()?,
             value => value.as_f64()?,
         };
-        // Rounded, so that what is written as a decimal fraction is one.
+        // Rounded, so that a decimal fraction stays exact.
         (price.is_finite() && price >= 0.0).then(|| (price * 1e12).round() / 1e6)
     };
-    let input = price("prompt")?;
-    let written = price("input_cache_write").unwrap_or(input);
     Some(Prices {
-        input,
-        output: price("completion")?,
-        cache_read: price("input_cache_read").unwrap_or(input),
-        cache_write: written,
-        cache_write_long: written,
-        up_to: None,
-        beyond: None,
+        rates: Rates {
+            input: price("prompt")?,
+            output: price("completion")?,
+            cache_read: price("input_cache_read"),
+            cache_write: price("input_cache_write"),
+            cache_write_long: None,
+        },
+        ..Prices::default()
     })
 }

@@ -1,5 +1,6 @@
-//! One model, where it is, and how it is configured.
+//! The configuration of one model.
 
+pub use aside_base::model::{CacheRetention, ReasoningEffort};
 use aside_turn::rules::Model;
 use http::HeaderName;
 use reqwest::Url;
@@ -9,61 +10,33 @@ use super::{
     key::Key,
 };
 
-/// One model, where it is, and how it is configured.
+/// The configuration of one model.
 #[derive(Clone, Debug)]
 pub struct ModelOptions {
-    /// The provider's name, as users write it.
+    /// Name of the provider in the configuration.
     pub provider: String,
-    /// The model, as the provider calls it.
+    /// Name of the model at the provider.
     pub model: String,
-    /// Where the API is.
+    /// Base URL of the API.
     pub base: Url,
-    /// Where the key comes from, in words for a person: `ANTHROPIC_API_KEY`.
+    /// Source of the key for messages, such as `ANTHROPIC_API_KEY`.
     pub key_source: String,
-    /// The key goes after `Bearer` into `authorization`, whatever the API does with keys.
+    /// Whether the key is sent as `Authorization: Bearer`, whatever the API's own header is.
     pub bearer: bool,
-    /// Headers that the user wants in every request, whatever the API sends under their names. Their values may be
-    /// secrets.
+    /// Additional headers for every request, which override the API's own. Values may be secrets.
     pub headers: Vec<(HeaderName, Key)>,
-    /// What the model can do.
+    /// Abilities of the model.
     pub abilities: Abilities,
-    /// How much it reasons; unset is its own default.
+    /// Reasoning effort; `None` for the model's default.
     pub reasoning: Option<ReasoningEffort>,
-    /// Tokens that an answer may have, reasoning included; unset is a default for the model.
+    /// Maximum number of tokens in an answer, reasoning included; `None` for a default.
     pub max_output: Option<u64>,
-    /// How long the provider is asked to keep what was sent.
+    /// Time for which the provider should cache the prompt.
     pub cache: CacheRetention,
 }
 
-/// How much a model reasons; an API takes the nearest that it knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReasoningEffort {
-    /// Not at all, or as little as it can.
-    Off,
-    /// It reasons a little.
-    Low,
-    /// A moderate amount of reasoning.
-    Medium,
-    /// It reasons much.
-    High,
-    /// As much as it can.
-    Max,
-}
-
-/// How long a provider is asked to keep what was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CacheRetention {
-    /// It is not asked.
-    Off,
-    /// The provider keeps it for some minutes after each use.
-    #[default]
-    Short,
-    /// An hour or more.
-    Long,
-}
-
 /// Tokens that an answer may have where nobody says.
-const OUTPUT: u64 = 32_000;
+const DEFAULT_OUTPUT: u64 = 32_000;
 
 impl ModelOptions {
     /// The model's full name, `provider/model`.
@@ -72,7 +45,7 @@ impl ModelOptions {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// What the turn decides by.
+    /// The properties of the model that the turn needs.
     #[must_use]
     pub fn to_model(&self) -> Model {
         let Abilities {
@@ -95,12 +68,12 @@ impl ModelOptions {
         }
     }
 
-    /// The model reasons, as it is configured.
+    /// Whether the model reasons with this configuration.
     #[must_use]
     pub fn reasons(&self) -> bool {
         match self.abilities.reasoning {
             ReasoningKind::None => false,
-            // It has to be asked for: it costs what it is given.
+            // A budget costs money, so it must be configured.
             ReasoningKind::Budget => self
                 .reasoning
                 .is_some_and(|effort| effort != ReasoningEffort::Off),
@@ -108,10 +81,10 @@ impl ModelOptions {
         }
     }
 
-    /// Tokens that an answer may have.
+    /// Maximum number of tokens in an answer.
     #[must_use]
     pub fn output(&self) -> u64 {
-        let most = self.abilities.max_output.unwrap_or(OUTPUT);
-        self.max_output.unwrap_or(OUTPUT).min(most)
+        let most = self.abilities.max_output.unwrap_or(DEFAULT_OUTPUT);
+        self.max_output.unwrap_or(DEFAULT_OUTPUT).min(most)
     }
 }

@@ -1,4 +1,4 @@
-//! What a request to a model is, and who takes it.
+//! A request to a model, and the trait of a model.
 
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 
@@ -14,41 +14,41 @@ use serde_json::Value;
 
 use super::{body::SharedBody, head::Head};
 
-/// A response, piece by piece. Dropping it cancels the request.
+/// The pieces of a response. Dropping the stream cancels the request.
 pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Piece, Failure>> + Send>>;
 
 /// A model behind an API.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// What the model is and can do.
+    /// Name and abilities of the model.
     fn model(&self) -> &Model;
 
-    /// Sends a request and returns when its first byte came.
+    /// Sends a request and returns when the first byte of the response arrives.
     ///
     /// # Errors
-    /// A [`Failure`] that is already put into words for a person.
+    /// A [`Failure`] with a message for the user.
     async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure>;
 }
 
-/// One request to a model: the conversation so far, and how it is to be answered.
+/// One request to a model: the conversation so far, and requirements for the response.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     /// System text and tools, the same in all requests of a conversation.
     pub head: Arc<Head>,
     /// The conversation so far, shared with every other request of it.
     pub transcript: Fork,
-    /// What the conversation's requests to this model share, encoded.
+    /// The encoded common part of the conversation's requests to this model.
     pub shared: Arc<SharedBody>,
-    /// What an inquiry adds; empty for the turn's own request.
+    /// Messages that an inquiry adds; empty for the turn's own request.
     pub messages: Vec<Message>,
-    /// The inquiry's strategy, where it is one.
+    /// Strategy of the inquiry, if this is one.
     pub inquiry: Option<Strategy>,
-    /// What is forced.
+    /// Tool choice of the request.
     pub tool_choice: ToolChoice,
-    /// The model reasons, where it can.
+    /// Whether the model should reason, if it can.
     pub reasoning: bool,
-    /// The answer is JSON that fits this schema.
+    /// JSON schema of the answer, if the answer must be JSON.
     pub schema: Option<Value>,
-    /// What the model refused in this conversation.
+    /// Features that the model refused in this conversation.
     pub without: BTreeSet<Feature>,
 }

@@ -1,8 +1,7 @@
-//! What a provider's error means: the one place that says what is to be done about it. (When a request is sent again
-//! is decided by the turn.)
+//! Classifies provider errors and writes the message for the user. (The turn decides whether a request is sent again.)
 //!
-//! The tables below are read from the top, and the first row that matches counts: [`NAMES`], the words that APIs have
-//! for errors; [`MESSAGES`], what of a message tells a request that is not taken; then the status.
+//! In the tables below the first matching row counts. [`NAMES`] lists the APIs' names for errors; [`MESSAGES`] lists
+//! parts of messages that tell why a request was refused; the status comes last.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -11,46 +10,46 @@ use super::api_error::{
     CERTIFICATE, CONNECTION, CUT, GARBLED, NOT_API, PROXY, PROXY_LOGIN, PROXY_SCHEME,
 };
 
-/// Characters of a provider's own words that a person is shown.
-const SHOWN: usize = 300;
-/// A wait that a person is told of.
-const LONG: Duration = Duration::from_secs(60);
+/// Maximum number of characters shown of a provider's message.
+const MAX_SHOWN: usize = 300;
+/// Minimum waiting time that is worth telling the user.
+const LONG_WAIT: Duration = Duration::from_secs(60);
 
-/// Who failed, for the sentence.
+/// The subject of an error message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Who<'a> {
+pub(super) struct ErrorContext<'a> {
     /// The model's full name, `provider/model`.
     pub(super) model: &'a str,
-    /// The host that was asked.
+    /// Host of the server.
     pub(super) host: &'a str,
-    /// The port at which it was.
+    /// Port of the server.
     pub(super) port: Option<u16>,
-    /// Where the key comes from, in words; empty where there is none.
+    /// Source of the key, for messages; empty if there is none.
     pub(super) key_source: &'a str,
 }
 
-/// What an error means. Several may come to the same class, with another word of advice.
+/// Meaning of an error. Several meanings may share a class but differ in their advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ErrorMeaning {
-    /// Nobody is reached, or the connection broke.
+    /// The server cannot be reached, or the connection broke.
     Offline,
     /// The server's certificate is not trusted.
     Certificate,
-    /// The proxy is not reached.
+    /// The proxy cannot be reached.
     Proxy,
-    /// The proxy wants a login.
+    /// The proxy requires a login.
     ProxyLogin,
-    /// The proxy cannot be used.
+    /// The scheme of the proxy is not supported.
     ProxyScheme,
-    /// The response ended too early.
+    /// The response ended early.
     Cut,
-    /// The response makes no sense.
+    /// The response is invalid.
     Garbled,
     BadKey,
     UnknownModel,
-    /// Nothing is where the API should be.
+    /// No API exists at the address.
     NoApi,
-    /// What answers is something else.
+    /// A web page answers instead of the API.
     NotApi,
     Money,
     Rate,
@@ -59,7 +58,7 @@ enum ErrorMeaning {
     Context,
     Refusal,
     Refused(Feature),
-    /// The model calls no tools.
+    /// The model does not support tools.
     NoTools,
     Redirect,
     Other,
@@ -69,7 +68,7 @@ use ErrorMeaning as M;
 use aside_base::visible::is_hidden;
 use aside_turn::response::{Failure, FailureClass, Feature};
 
-/// Words of APIs for errors — kind or code, in small letters — whatever the status is.
+/// Names of errors in APIs, whatever the status: kind or code, in lower case.
 const NAMES: &[(&str, ErrorMeaning)] = &[
     (CUT, M::Cut),
     (CONNECTION, M::Offline),
@@ -79,7 +78,7 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     (PROXY, M::Proxy),
     (PROXY_LOGIN, M::ProxyLogin),
     (PROXY_SCHEME, M::ProxyScheme),
-    // Money comes before rates: it has their status.
+    // Money precedes rates, because both have the same status.
     ("insufficient_quota", M::Money),
     ("credit_balance_exhausted", M::Money),
     ("credit_balance_too_low", M::Money),
@@ -88,7 +87,7 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     ("billing_not_active", M::Money),
     ("enforced_spend_limit_reached", M::Money),
     ("contract_spend_limit_reached", M::Money),
-    // More at once than before: it wants to be asked slowly.
+    // Sent when the number of requests rises too fast.
     ("slow_down", M::Overload),
     ("overloaded_error", M::Overload),
     ("server_is_overloaded", M::Overload),
@@ -112,8 +111,8 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     ("refusal", M::Refusal),
 ];
 
-/// What in the message, or the field that it names, tells why a request is not taken: all words of a row, in small
-/// letters. Only for requests that were looked at and found wrong.
+/// Parts of the message, or of the field that it names, that tell why a request was refused: all of a row must occur.
+/// In lower case. Used only for requests that the server parsed and rejected.
 const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     (&["api key not valid"], M::BadKey),
     (&["credit balance"], M::Money),
@@ -129,7 +128,7 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     (&["invalid model"], M::UnknownModel),
     (&["does not support tools"], M::NoTools),
     (&["support tool use"], M::NoTools),
-    // What names reasoning, but is about what was said before.
+    // These mention reasoning, but concern the history.
     (&["signature", "thinking"], M::Refused(Feature::History)),
     (&["thought_signature"], M::Refused(Feature::History)),
     (&["thought signature"], M::Refused(Feature::History)),
@@ -139,7 +138,7 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     ),
     (&["required following item"], M::Refused(Feature::History)),
     (&["encrypted content"], M::Refused(Feature::History)),
-    // The name is taken, the number is not; or the name is the one that is wanted.
+    // The member is known but its value is not accepted, or the message recommends the member.
     (&["max_completion_tokens", "too large"], M::Other),
     (&["max_completion_tokens", "at most"], M::Other),
     (&["max_completion_tokens", "instead"], M::Other),
@@ -169,7 +168,7 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
         M::Refused(Feature::Strict),
     ),
     (&["schema", "too complex"], M::Refused(Feature::Strict)),
-    // Before reasoning: where the two exclude each other, it is the force that goes, or reasoning for one request.
+    // Precedes reasoning: if the two exclude each other, the forced tool is dropped, or reasoning for one request.
     (
         &["thinking", "tool_choice", "forces"],
         M::Refused(Feature::ForcedWhileReasoning),
@@ -208,8 +207,8 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     ),
 ];
 
-/// What is to be done about an error, and one sentence for the person.
-pub(super) fn failure(error: &ApiError, who: &Who<'_>) -> Failure {
+/// Classifies an API error and writes the message for the user.
+pub(super) fn failure(error: &ApiError, who: &ErrorContext<'_>) -> Failure {
     let meaning = meaning(error);
     Failure {
         class: class(meaning),
@@ -240,7 +239,7 @@ fn named(error: &ApiError) -> Option<ErrorMeaning> {
         |word: &str| error.code.eq_ignore_ascii_case(word) || error.kind.eq_ignore_ascii_case(word);
     let row = NAMES.iter().find(|(word, _)| is(word));
     row.map(|(_, meaning)| *meaning).or_else(|| {
-        // Grew too fast; the codes differ in how they go on.
+        // The number of requests rose too fast; codes continue differently.
         error.code.starts_with("ramp").then_some(M::Overload)
     })
 }
@@ -282,8 +281,8 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
         Some(404 | 405) => M::NoApi,
         Some(408 | 409) => M::Transient,
         Some(413) => M::Context,
-        // Anthropic's way to say that no waiting helps: a limit of money. Gateways leave the time out, too, of what will be
-        // over soon; only what is said tells the two apart.
+        // Anthropic omits the waiting time at a spending limit. Gateways omit it for short limits too, so the message
+        // decides.
         Some(429)
             if error.kind == "rate_limit_error"
                 && error.retry_after.is_none()
@@ -291,7 +290,7 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
         {
             M::Money
         }
-        // A day's quota is not worth waiting for.
+        // A daily quota is not worth waiting for.
         Some(429) if error.code.to_ascii_lowercase().contains("perday") => M::Money,
         Some(429) => M::Rate,
         Some(503 | 529) => M::Overload,
@@ -301,7 +300,7 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
             "rate_limit_error" | "resource_exhausted" => M::Rate,
             "unavailable" => M::Overload,
             kind if kind.contains("invalid") => M::Other,
-            // Servers have many words for having failed in the middle of a response.
+            // Servers name failures in the middle of a response in many ways.
             _ => M::Transient,
         },
     }
@@ -323,90 +322,104 @@ fn class(meaning: ErrorMeaning) -> FailureClass {
     }
 }
 
-/// One sentence: who, what happened, in the provider's own words too, and what to do.
-fn text(meaning: ErrorMeaning, error: &ApiError, who: &Who<'_>) -> String {
-    let (what, next) = (
-        what(meaning, &error.param, who),
-        next(meaning, error.retry_after, who),
-    );
+/// One sentence: the model, what happened with the provider's own words, and what to do.
+fn text(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> String {
+    let what = what(meaning, error, who);
+    let next = next(meaning, error.retry_after, who);
     let said = said(error);
-    let said = if said.is_empty() {
-        said
-    } else {
-        format!(" ({said})")
+    let said = match (meaning, error.status) {
+        (M::Other, Some(_)) | (_, None) if said.is_empty() => String::new(),
+        (M::Other, Some(_)) => format!(": {said}"),
+        (_, Some(status)) if said.is_empty() => format!(" (HTTP status {status})"),
+        _ => format!(" ({said})"),
     };
     format!("{}: {what}{said}; {next}", who.model)
 }
 
-/// Says what happened, as the first half of the sentence; `proxy` counts where it is about one.
-fn what(meaning: ErrorMeaning, proxy: &str, who: &Who<'_>) -> String {
-    let Who {
+/// First half of the sentence: what happened.
+fn what(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> String {
+    let ErrorContext {
         host, key_source, ..
     } = who;
+    let proxy = &error.param;
     match meaning {
-        // Another port is a usual reason.
+        // The port is named because a wrong one is a common cause.
         M::Offline => {
             let port = who.port.map_or_else(String::new, |port| format!(":{port}"));
-            format!("{host}{port} cannot be reached, or the connection to it broke")
+            format!("{host}{port} cannot be reached, or the connection broke")
         }
-        M::Certificate => format!("the certificate of {host} is none that is trusted"),
-        M::Proxy => format!("the proxy {proxy} cannot be reached, or does not reach {host}"),
-        M::ProxyLogin => format!("the proxy {proxy} wants a login"),
-        M::ProxyScheme => format!("the proxy {proxy} cannot be used"),
+        M::Certificate => format!("the TLS certificate of {host} is not trusted"),
+        M::Proxy => format!("the proxy {proxy} cannot be reached, or cannot reach {host}"),
+        M::ProxyLogin => format!("the proxy {proxy} requires a login"),
+        M::ProxyScheme => format!("the scheme of the proxy {proxy} is not supported"),
         M::Cut => format!("the response from {host} ended before it was complete"),
-        M::Garbled => format!("what came from {host} is no response of the API"),
-        M::BadKey if key_source.is_empty() => format!("{host} wants a key, and there is none"),
-        M::BadKey => format!("{host} does not accept the key from {key_source} for this"),
+        M::Garbled => format!("{host} sent an invalid response"),
+        M::BadKey if key_source.is_empty() => {
+            format!("{host} requires an API key, and none is set")
+        }
+        M::BadKey => format!("{host} rejected the API key from {key_source}"),
         M::UnknownModel => format!("{host} has no such model"),
-        M::NoApi => format!("there is no such API at {host}"),
-        M::NotApi => format!("what answers at {host} is a web page, and not the API"),
+        M::NoApi => format!("{host} does not offer this API"),
+        M::NotApi => format!("{host} answered with a web page instead of the API"),
         M::Money => "the account has no credit left, or reached its limit".to_owned(),
-        M::Rate => format!("{host} takes no more requests for now"),
+        M::Rate => format!("{host} accepts no more requests for now"),
         M::Overload => format!("{host} is overloaded"),
         M::Context => "the conversation no longer fits the model's context".to_owned(),
         M::Refusal => "the provider refuses this content".to_owned(),
-        M::Refused(feature) => format!("{host} does not take {} of a request", words(feature)),
-        M::NoTools => "the model calls no tools".to_owned(),
-        M::Redirect => format!("{host} redirects to another place"),
+        M::Refused(feature) => format!(
+            "{host} does not take {} of a request",
+            feature_name(feature)
+        ),
+        M::NoTools => "the model does not support tools".to_owned(),
+        M::Redirect => format!("{host} redirects to another address"),
         M::Transient => format!("{host} failed"),
-        M::Other => format!("{host} did not do it"),
+        M::Other => match error.status {
+            Some(status) => format!("{host} answered {status}"),
+            None => format!("{host} rejected the request"),
+        },
     }
 }
 
-/// What to do next.
-fn next(meaning: ErrorMeaning, retry_after: Option<Duration>, who: &Who<'_>) -> Cow<'static, str> {
-    if let (M::Rate | M::Overload, Some(time)) = (meaning, retry_after.filter(|it| *it >= LONG)) {
-        return format!("wait {}, then try again", in_words(time)).into();
+/// Second half of the sentence: what to do.
+fn next(
+    meaning: ErrorMeaning,
+    retry_after: Option<Duration>,
+    who: &ErrorContext<'_>,
+) -> Cow<'static, str> {
+    if let (M::Rate | M::Overload, Some(time)) =
+        (meaning, retry_after.filter(|it| *it >= LONG_WAIT))
+    {
+        return format!("wait {}, then try again", rounded_up(time)).into();
     }
     let next = match meaning {
-        M::Offline => "look whether it runs and whether you are online",
-        M::Certificate => "set tls_roots to \"system\" where the system trusts it",
-        M::Proxy => "look whether it runs, or set another in HTTPS_PROXY, or NO_PROXY",
-        M::ProxyLogin => "write it into HTTPS_PROXY, as in http://name:password@host",
-        M::ProxyScheme => "set one of http or https in HTTPS_PROXY",
+        M::Offline => "check that the server is running and that you are online",
+        M::Certificate => "set tls_roots to \"system\" if your system trusts it",
+        M::Proxy => "check that it is running, or set HTTPS_PROXY or NO_PROXY",
+        M::ProxyLogin => "add the login to HTTPS_PROXY, as in http://name:password@host",
+        M::ProxyScheme => "set HTTPS_PROXY to an http or https address",
         M::Cut => "try again",
         M::Garbled => "try again, or correct the provider's base_url and api",
         M::BadKey if who.key_source.is_empty() => "set the provider's api_key_env",
-        M::BadKey => "set one that it accepts",
-        M::UnknownModel => "choose one of `aside model list`",
+        M::BadKey => "set a key that has access to the model",
+        M::UnknownModel => "choose a model from `aside model list`",
         M::NoApi => "correct the provider's base_url and api",
-        M::NotApi => "correct the provider's base_url, or log in to the network that you are in",
+        M::NotApi => "correct the provider's base_url, or log in to your network",
         M::Money => "add credit or raise the limit with the provider, or choose another model",
         M::Rate => "wait a while, then try again",
         M::Overload => "wait a while, then try again",
-        M::Context => "begin a new one, or choose a model with a larger context",
-        M::Refusal => "say it in other words, or choose another model",
+        M::Context => "start a new conversation, or choose a model with a larger context window",
+        M::Refusal => "rephrase the message, or choose another model",
         M::Refused(_) => "choose another model",
         M::NoTools => "choose one that does, or turn tools off with -T",
-        M::Redirect => "set the provider's base_url to that",
+        M::Redirect => "set the provider's base_url to that address",
         M::Transient => "try again",
-        M::Other => "see what it says, and change the request or the configuration",
+        M::Other => "check the request and the configuration",
     };
     next.into()
 }
 
 /// A time that is worth saying, never less than it is.
-fn in_words(time: Duration) -> String {
+fn rounded_up(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -415,32 +428,31 @@ fn in_words(time: Duration) -> String {
     }
 }
 
-/// What a feature is called in a sentence.
-fn words(feature: Feature) -> &'static str {
+/// Name of a feature in a sentence.
+fn feature_name(feature: Feature) -> &'static str {
     match feature {
-        Feature::ForcedTool => "the forced tool",
-        Feature::ForcedWhileReasoning => "the forced tool together with reasoning",
+        Feature::ForcedTool => "a forced tool",
+        Feature::ForcedWhileReasoning => "a forced tool together with reasoning",
         Feature::Reasoning => "the reasoning settings",
-        Feature::ReasoningOff => "reasoning that is turned off",
+        Feature::ReasoningOff => "turning reasoning off",
         Feature::History => "the earlier reasoning",
-        Feature::SystemMessage => "the system message in mid-conversation",
-        Feature::Strict => "the strict tools",
-        Feature::Schema => "the answer's schema",
-        Feature::StreamUsage => "the wish for usage",
-        Feature::ParallelCalls => "the word on parallel calls",
+        Feature::SystemMessage => "a system message in mid-conversation",
+        Feature::Strict => "strict tools",
+        Feature::Schema => "a schema for the answer",
+        Feature::StreamUsage => "the option for usage",
+        Feature::ParallelCalls => "the option for parallel calls",
         Feature::MaxCompletionTokens => "the limit of output tokens",
         Feature::CacheHint => "the cache hint",
     }
 }
 
-/// The provider's own words, fit for a terminal and short; else its word for the error, else the status.
+/// The provider's own words, fit for a terminal and short, or its name for the error. Empty if it sent neither.
 fn said(error: &ApiError) -> String {
     let own = [&error.message, &error.code, &error.kind]
         .into_iter()
         .find(|text| !text.trim().is_empty() && !text.starts_with("aside."));
     let Some(own) = own else {
-        let status = error.status.map(|status| format!("HTTP status {status}"));
-        return status.unwrap_or_default();
+        return String::new();
     };
     let printable: String = own
         .chars()
@@ -448,7 +460,7 @@ fn said(error: &ApiError) -> String {
         .filter(|char| !is_hidden(*char))
         .collect();
     let mut words = printable.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = words.char_indices().nth(SHOWN) {
+    if let Some((end, _)) = words.char_indices().nth(MAX_SHOWN) {
         words.truncate(end);
         words.push('…');
     }

@@ -1,7 +1,7 @@
-//! JSON schemas as the APIs take them: each has its own subset, and refuses a request that goes beyond.
+//! Rewrites JSON schemas into the subset of each API, which refuses a request that goes beyond it.
 //!
-//! What an API does not hold a model to is told to the model in words: it goes to the end of the description.
-//! Arguments and answers are checked against the schema itself when they come, whatever the API was given.
+//! Constraints that an API cannot enforce go as text to the end of the description. Arguments and answers are always
+//! checked against the original schema.
 
 #[cfg(test)]
 mod tests;
@@ -9,15 +9,15 @@ mod tests;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-/// Schemas within schemas, at the most.
-const NODES: usize = 5_000;
-/// Levels, at the most.
-const DEPTH: usize = 10;
-/// Values in all lists of values together, at the most.
-const VALUES: usize = 1_000;
+/// Maximum number of nested schemas.
+const MAX_NODES: usize = 5_000;
+/// Maximum depth.
+const MAX_DEPTH: usize = 10;
+/// Maximum number of values in all `enum` lists together.
+const MAX_VALUES: usize = 1_000;
 
-/// Says nothing about what fits; left out without a word.
-const SILENT: [&str; 9] = [
+/// Keywords without effect on validation, which are dropped.
+const ANNOTATIONS: [&str; 9] = [
     "$schema",
     "$id",
     "$anchor",
@@ -28,8 +28,8 @@ const SILENT: [&str; 9] = [
     "title",
     "deprecated",
 ];
-/// Changes the shape of what fits: where an API does not know it, it cannot hold a model to the schema.
-const SHAPES: [&str; 16] = [
+/// Keywords that change the structure. If an API does not know one, it cannot enforce the schema.
+const STRUCTURAL: [&str; 16] = [
     "allOf",
     "not",
     "if",
@@ -47,7 +47,7 @@ const SHAPES: [&str; 16] = [
     "$dynamicRef",
     "$recursiveRef",
 ];
-/// Formats that the strict APIs share.
+/// Formats that the strict APIs have in common.
 const FORMATS: [&str; 9] = [
     "date-time",
     "time",
@@ -60,25 +60,26 @@ const FORMATS: [&str; 9] = [
     "uuid",
 ];
 
-/// What an API takes.
+/// The subset of JSON Schema that an API supports.
 struct SchemaDialect {
-    /// The words besides type, properties, required, additionalProperties, items, anyOf, enum and description.
+    /// Whether a keyword is supported, besides type, properties, required, additionalProperties, items, anyOf, enum and
+    /// description.
     takes: fn(&str, &Value) -> bool,
-    /// It holds the model to the schema to the letter: all objects are closed, and what cannot be said in the
-    /// subset cannot be said at all. Else what cannot be said is left open.
+    /// Whether the API enforces the schema to the letter: all objects are closed, and a schema outside of the subset is
+    /// not supported at all. Otherwise unsupported parts are left open.
     strict: bool,
-    /// All properties are required.
+    /// Whether all properties must be required.
     all_required: bool,
-    /// `const` is one of its words.
+    /// Whether `const` is supported.
     takes_const: bool,
-    /// A value of `enum` that it takes.
+    /// Whether a value of `enum` is supported.
     takes_value: fn(&Value) -> bool,
-    /// Values are repeated in words: they may not be held to.
+    /// Whether values are repeated in the description, because the API may not enforce them.
     tells_values: bool,
 }
 
-/// For `strict` of OpenAI, which wants all objects closed and all properties required. `None` where that would let
-/// through what the schema itself does not (a property that may be left out could only be null).
+/// Rewrites a schema for OpenAI's `strict`, which requires closed objects and required properties. `None` if the result
+/// would accept more than the schema: an optional property could only become nullable.
 pub(super) fn for_openai(schema: &Value) -> Option<Value> {
     let dialect = SchemaDialect {
         takes: |word, value| match word {
@@ -97,8 +98,8 @@ pub(super) fn for_openai(schema: &Value) -> Option<Value> {
     (schema["type"] == "object" && schema.get("anyOf").is_none()).then_some(schema)
 }
 
-/// For `strict` and answer formats of Anthropic. `None` where a schema cannot be said in its subset. (It also has
-/// limits for all the tools of a request together, which are not looked at here.)
+/// Rewrites a schema for Anthropic's `strict` and answer formats. `None` if it is outside of the subset. (The API's
+/// limits for all tools of a request together are not checked here.)
 pub(super) fn for_anthropic(schema: &Value) -> Option<Value> {
     let dialect = SchemaDialect {
         takes: |word, value| match word {
@@ -118,7 +119,7 @@ pub(super) fn for_anthropic(schema: &Value) -> Option<Value> {
     (schema["type"] == "object").then_some(schema)
 }
 
-/// For parameters and answers of Gemini: always something, as near to the schema as it can be said.
+/// Rewrites a schema for Gemini's parameters and answers, as closely as its subset allows.
 pub(super) fn for_gemini(schema: &Value) -> Value {
     let dialect = SchemaDialect {
         takes: |word, _| {
@@ -144,7 +145,7 @@ pub(super) fn for_gemini(schema: &Value) -> Value {
     dialect.rewrite(schema).unwrap_or_else(|| json!({}))
 }
 
-/// For parameters and answers of Ollama: a single value is a list of one, and is told in words too.
+/// Rewrites a schema for Ollama's parameters and answers. A single value becomes a list of one and is described too.
 pub(super) fn for_ollama(schema: &Value) -> Value {
     let dialect = SchemaDialect {
         takes: |word, _| !matches!(word, "$defs" | "definitions"),
@@ -161,7 +162,7 @@ fn is_one_of(value: &Value, words: &[&str]) -> bool {
     value.as_str().is_some_and(|value| words.contains(&value))
 }
 
-/// A pattern without what Anthropic does not compile: looking around, looking back, and word boundaries.
+/// Whether Anthropic can compile a pattern: it has no lookaround, back-references or word boundaries.
 fn is_simple(pattern: &str) -> bool {
     let special = |escape: char| matches!(escape, 'b' | 'B' | 'k') || escape.is_ascii_digit();
     let mut chars = pattern.chars();
@@ -180,18 +181,18 @@ fn is_simple(pattern: &str) -> bool {
     true
 }
 
-/// The words of a schema.
+/// Keywords of a schema, with their values.
 type Keywords<'a> = IndexMap<&'a str, &'a Value>;
 
-/// One schema on its way into a dialect.
+/// State of rewriting one schema.
 struct SchemaRewrite<'a> {
     dialect: &'a SchemaDialect,
     root: &'a Value,
-    /// Schemas that may still come.
+    /// Number of schemas that may still follow.
     nodes: usize,
-    /// Values that may still come.
+    /// Number of values that may still follow.
     values: usize,
-    /// References that are being put in, to tell one that leads back to itself.
+    /// References being resolved, to detect cycles.
     open: Vec<String>,
 }
 
@@ -200,8 +201,8 @@ impl SchemaDialect {
         let mut rewrite = SchemaRewrite {
             dialect: self,
             root: schema,
-            nodes: NODES,
-            values: VALUES,
+            nodes: MAX_NODES,
+            values: MAX_VALUES,
             open: Vec::new(),
         };
         rewrite.schema(schema, 0)
@@ -209,7 +210,7 @@ impl SchemaDialect {
 }
 
 impl SchemaRewrite<'_> {
-    /// A schema in the dialect. `None`: it cannot be said, and the dialect is strict.
+    /// Rewrites a schema. `None` if it is outside of a strict dialect.
     fn schema(&mut self, schema: &Value, depth: usize) -> Option<Value> {
         match schema {
             Value::Object(members) => {
@@ -221,7 +222,7 @@ impl SchemaRewrite<'_> {
     }
 
     fn members(&mut self, members: &Keywords<'_>, depth: usize) -> Option<Value> {
-        if self.nodes == 0 || depth > DEPTH || self.open.len() > DEPTH {
+        if self.nodes == 0 || depth > MAX_DEPTH || self.open.len() > MAX_DEPTH {
             return self.anything("");
         }
         self.nodes -= 1;
@@ -243,7 +244,7 @@ impl SchemaRewrite<'_> {
         }
     }
 
-    /// References are put in: a dialect that takes them takes nothing beside them.
+    /// Resolves a reference: an API that supports references supports no keywords beside them.
     fn reference(&mut self, to: &str, members: &Keywords<'_>, depth: usize) -> Option<Value> {
         let root = self.root;
         let target = to.strip_prefix('#').and_then(|path| root.pointer(path));
@@ -256,7 +257,7 @@ impl SchemaRewrite<'_> {
         schema
     }
 
-    /// Stands for what cannot be said.
+    /// Replacement for an unsupported schema.
     fn anything(&self, what: &str) -> Option<Value> {
         match (self.dialect.strict, what) {
             (true, _) => None,
@@ -301,8 +302,8 @@ impl SchemaRewrite<'_> {
             ("type" | "required" | "additionalProperties" | "description", value) => value.clone(),
             ("const", value) => value.clone(),
             (word, value) if (self.dialect.takes)(word, value) => value.clone(),
-            (word, _) if SILENT.contains(&word) => return Some(()),
-            (word, _) if self.dialect.strict && SHAPES.contains(&word) => return None,
+            (word, _) if ANNOTATIONS.contains(&word) => return Some(()),
+            (word, _) if self.dialect.strict && STRUCTURAL.contains(&word) => return None,
             (_, Value::Null) => return Some(()),
             (word, value) => {
                 words.push(format!("{word} {value}"));
@@ -321,7 +322,7 @@ impl SchemaRewrite<'_> {
         list.map(Value::Array)
     }
 
-    /// A list of values, or words where the dialect does not take one of them.
+    /// Writes a list of values, or describes it if one of them is not supported.
     fn values(
         &mut self,
         list: &[Value],
@@ -345,7 +346,7 @@ impl SchemaRewrite<'_> {
         Some(())
     }
 
-    /// What a dialect wants to be there.
+    /// Adds the keywords that the dialect requires.
     fn complete(&self, out: &mut Map<String, Value>, depth: usize) -> Option<()> {
         if out.contains_key("properties") {
             out.entry("type").or_insert_with(|| "object".into());
@@ -364,12 +365,13 @@ impl SchemaRewrite<'_> {
         Some(())
     }
 
-    /// An object of the properties that it names, and no others.
+    /// Closes an object: only its named properties are allowed.
     fn close(&self, out: &mut Map<String, Value>, depth: usize) -> Option<()> {
         let open = out
             .get("additionalProperties")
             .is_some_and(|more| *more != false);
-        // An object that names nothing may hold anything; but arguments that name nothing are none.
+        // An object without properties may hold anything, except at the top level: arguments without properties are
+        // empty.
         let free = depth > 0 && !out.contains_key("additionalProperties");
         let no_properties = Map::new();
         let properties = match out.get("properties") {
@@ -394,7 +396,7 @@ impl SchemaRewrite<'_> {
     }
 }
 
-/// A schema with the members that stand beside the word that leads to it; these win.
+/// The referenced schema, overridden by the keywords beside the reference.
 fn merged<'a>(target: &'a Value, beside: &Keywords<'a>, word: &str) -> Keywords<'a> {
     let mut members: Keywords<'a> = beside.clone();
     members.shift_remove(word);
@@ -404,7 +406,7 @@ fn merged<'a>(target: &'a Value, beside: &Keywords<'a>, word: &str) -> Keywords<
     members
 }
 
-/// Adds what is told in words.
+/// Appends constraints to the description.
 fn describe(out: &mut Map<String, Value>, words: &[String]) {
     if words.is_empty() {
         return;
@@ -425,7 +427,7 @@ fn names(required: Option<&Value>) -> Vec<&str> {
         .collect()
 }
 
-/// Its `type` is this, or this among others.
+/// Whether `type` is or includes `kind`.
 fn may_be(schema: &Map<String, Value>, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(only)) => only == kind,
@@ -444,7 +446,7 @@ fn takes_null(schema: &Value) -> bool {
         || any.is_some_and(|any| any.iter().any(takes_null))
 }
 
-/// The type that all of these have, where they have one.
+/// The common type of all values, if they have one.
 fn kind_of(values: &[Value]) -> Option<&'static str> {
     let kind = |value: &Value| match value {
         Value::Null => "null",

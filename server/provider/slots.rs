@@ -1,33 +1,33 @@
-//! The items of a response whose parts come one after the other: words that go on for as long as their kind does, and
-//! items that come whole.
+//! Numbers the items of a response whose parts arrive one after the other: text and reasoning in deltas, other items
+//! whole.
 
 use aside_turn::response::{Kind, Piece};
 
-/// Numbers items, and opens and closes them.
+/// Assigns slots to items, and opens and closes them.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// Items so far.
+    /// Number of items so far.
     count: u32,
-    /// The last one is open, and reasoning (`true`) or text.
+    /// The open item: reasoning (`true`) or text (`false`).
     open: Option<bool>,
 }
 
 impl Slots {
-    /// Adds words to the open item, if it is of this kind; else opens one. Nothing is nothing.
+    /// Appends text to the open item if it has this kind; otherwise opens a new one. Empty text is ignored.
     pub(super) fn say(&mut self, reasoning: bool, text: String, out: &mut Vec<Piece>) {
         if text.is_empty() {
             return;
         }
         if self.open != Some(reasoning) {
             self.close(true, out);
-            self.begin(words(reasoning), out);
+            self.begin(text_kind(reasoning), out);
             self.open = Some(reasoning);
         }
         let slot = self.count - 1;
         out.push(Piece::Delta { slot, text });
     }
 
-    /// Adds an item that came in one part.
+    /// Adds an item that arrived whole.
     pub(super) fn whole(
         &mut self,
         kind: Kind,
@@ -48,7 +48,7 @@ impl Slots {
         });
     }
 
-    /// Closes the item that is open, if one is.
+    /// Closes the open item, if there is one.
     pub(super) fn close(&mut self, complete: bool, out: &mut Vec<Piece>) {
         if self.open.take().is_some() {
             out.push(Piece::Close {
@@ -68,7 +68,7 @@ impl Slots {
 }
 
 /// The kind of an item of words.
-pub(super) fn words(reasoning: bool) -> Kind {
+pub(super) fn text_kind(reasoning: bool) -> Kind {
     if reasoning {
         Kind::Reasoning
     } else {

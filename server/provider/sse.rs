@@ -1,36 +1,36 @@
-//! Tells the events of a response apart: server-sent events, and JSON documents a line.
+//! Splits a response into events: server-sent events, or one JSON document per line.
 //!
-//! Bytes come in whatever portions the network makes of them, cut anywhere.
+//! The network may split the bytes anywhere.
 
 use super::api::StreamFormat;
 
-/// Bytes of one event, at the most.
+/// Maximum size of one event in bytes.
 pub(super) const MAX_EVENT: usize = 16 * 1024 * 1024;
-/// Bytes that are kept of what stands outside of events.
+/// Maximum number of bytes kept of text outside of events.
 const MAX_STRAY: usize = 16 * 1024 * 1024;
 
-/// Something that a response was cut into.
+/// An event of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SseEvent {
     /// The data of an event.
     Data(String),
-    /// Something that says nothing: a comment.
+    /// An event without data, such as a comment.
     KeepAlive,
 }
 
-/// An event is over [`MAX_EVENT`].
+/// Error: an event exceeds [`MAX_EVENT`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// Cuts a response into events.
+/// Splits a response into events.
 #[derive(Debug)]
 pub(super) struct SseParser {
     framing: StreamFormat,
-    /// The line that is not over.
+    /// The current line, as far as it was received.
     line: Vec<u8>,
-    /// The last byte was CR: an LF after it belongs to it.
+    /// Whether the last byte was CR: a following LF belongs to it.
     after_cr: bool,
-    /// Nothing came yet: a byte order mark may.
+    /// Whether nothing was received yet: a byte order mark may follow.
     start: bool,
     data: String,
     has_data: bool,
@@ -50,10 +50,10 @@ impl SseParser {
         }
     }
 
-    /// Takes in bytes and adds the events that they end.
+    /// Adds bytes and appends the events that they complete.
     ///
     /// # Errors
-    /// Where an event is over the bound. The rest of the response is of no use then.
+    /// Fails if an event is too long. The rest of the response is unusable then.
     pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -75,8 +75,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// The body ended: what is left counts as if its line and its event had ended. Returns what stood outside of
-    /// events.
+    /// Handles the end of the body as the end of its last line and event. Returns the text outside of events.
     pub(super) fn end(&mut self, out: &mut Vec<SseEvent>) -> String {
         if !self.line.is_empty() {
             self.end_line(out);
@@ -100,7 +99,7 @@ impl SseParser {
             }
             StreamFormat::Sse => self.field(&line, out),
         }
-        // The allocation is used again.
+        // Reuses the allocation.
         bytes.clear();
         self.line = bytes;
     }
@@ -119,7 +118,7 @@ impl SseParser {
                 }
                 self.data.push_str(value);
             }
-            // The name of an event is in its data too, in every API.
+            // In every API the data repeats the name of the event.
             "event" | "id" | "retry" => {}
             _ if self.stray.len() + line.len() < MAX_STRAY => {
                 self.stray.push_str(line);
@@ -140,7 +139,7 @@ impl SseParser {
 mod tests {
     use super::*;
 
-    /// The text's events, however it is cut in two.
+    /// Checks the events of a text, for every split in two.
     fn check(framing: StreamFormat, text: &[u8], expected: &str, stray: &str) {
         for at in 0..=text.len() {
             let mut cutter = SseParser::new(framing);
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_parted_whatever_ends_their_lines() {
+    fn events_are_split_at_every_line_ending() {
         for ending in ["\n", "\r", "\r\n"] {
             let text = "\u{feff}event: a\ndata: {1}\n\n: hello\ndata:2\ndata: 3\nid: 7\n\ndata\n\nevent: none\n\ndata: €";
             check(
@@ -177,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_outside_of_events_is_kept() {
+    fn text_outside_of_events_is_kept() {
         let text = b"data: 1\n\n{\n  \"error\": {}\n}\n";
         check(StreamFormat::Sse, text, "1", "{\n  \"error\": {}\n}\n");
     }
 
     #[test]
-    fn a_line_is_a_document() {
+    fn each_line_is_a_document() {
         check(
             StreamFormat::Ndjson,
             "{\"a\":1}\r\n\n {\"b\":\"€\"} \n{\"c\"".as_bytes(),
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_a_bound() {
+    fn events_are_limited_in_size() {
         let mut cutter = SseParser::new(StreamFormat::Sse);
         let mut events = Vec::new();
         let line = [b"data: ".as_slice(), &[b'x'; 1024 * 1024], b"\n"].concat();

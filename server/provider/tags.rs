@@ -1,5 +1,5 @@
-//! Reasoning that comes at the beginning of the text, between `<think>` and `</think>`: servers that models are run by
-//! leave it there where they do not know the model's template, whichever API is spoken.
+//! Separates `<think>…</think>` reasoning from the text of a response. Servers of local models leave it there if they
+//! do not know the model's template, in every API.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use super::{api::Decoder, retry::ApiError};
 const BEGIN: &str = "<think>";
 const END: &str = "</think>";
 
-/// Tells reasoning and text apart, however they are cut into portions.
+/// Separates reasoning from text, for any split into deltas.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     place: TagPosition,
-    /// What may be a part of a tag.
+    /// Text that may be part of a tag.
     held: String,
-    /// Line ends next to a tag belong to it.
+    /// Whether a tag was just read: line ends after it belong to it.
     after_tag: bool,
 }
 
@@ -29,7 +29,7 @@ enum TagPosition {
     Text,
 }
 
-/// A portion of what was told apart.
+/// A part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TaggedText {
     Reasoning(String),
@@ -37,7 +37,7 @@ pub(super) enum TaggedText {
 }
 
 impl Tags {
-    /// There are none: all is text.
+    /// A separator for text without tags.
     pub(super) fn none() -> Self {
         Self {
             place: TagPosition::Text,
@@ -45,7 +45,7 @@ impl Tags {
         }
     }
 
-    /// Takes a portion in. What cannot be told yet is held back: a few bytes at the most, and space at the start.
+    /// Adds a delta. Text that may belong to a tag is delayed: a few bytes, or white space at the start.
     pub(super) fn take(&mut self, portion: &str) -> Vec<TaggedText> {
         let mut parts = Vec::new();
         let mut rest = std::mem::take(&mut self.held);
@@ -82,7 +82,7 @@ impl Tags {
         parts
     }
 
-    /// Nothing follows: what was held back is what it looks like.
+    /// Ends the text and returns what was delayed, as reasoning or text.
     pub(super) fn end(&mut self) -> Option<TaggedText> {
         let held = std::mem::take(&mut self.held);
         let part = match std::mem::replace(&mut self.place, TagPosition::Text) {
@@ -105,7 +105,7 @@ impl Tags {
     }
 }
 
-/// How many of the last bytes of a text may be the beginning of a tag.
+/// Number of bytes at the end of a text that may be the beginning of a tag.
 fn begun(text: &str, tag: &str) -> usize {
     let most = text.len().min(tag.len() - 1);
     (1..=most)
@@ -114,39 +114,39 @@ fn begun(text: &str, tag: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Tells reasoning and text apart in what a decoder reads: in the first text of a response.
+/// Separates reasoning from the first text of a response, in the output of another decoder.
 pub(super) struct TaggedDecoder {
     decoder: Box<dyn Decoder>,
     tags: Tags,
-    /// Our slots of the decoder's.
+    /// Our slots, by slots of the inner decoder.
     slots: BTreeMap<u32, u32>,
-    /// Slots that were opened.
+    /// Number of slots that were opened.
     opened: u32,
     first: FirstText,
 }
 
-/// How far the first text of a response is.
+/// State of the first text of a response. `u32` values are a slot of the inner decoder, then one of ours.
 #[derive(Clone, Copy, Debug)]
 enum FirstText {
-    /// There is none so far.
+    /// No text so far.
     None,
-    /// It began at this slot of the decoder's, and nothing of it can be told yet.
+    /// The text began, and nothing can be decided yet.
     Begun(u32),
-    /// What came of it is reasoning, at this slot of ours.
+    /// The text so far is reasoning.
     Reasons(u32, u32),
-    /// What comes of it is text, at this slot of ours.
+    /// The text continues as text.
     Says {
         of: u32,
         slot: u32,
-        /// Reasoning stood before it, so that what the provider says of it is not what is kept.
+        /// Whether reasoning preceded it. The provider's own data then does not match the item and is dropped.
         reasoned: bool,
     },
-    /// It ended.
+    /// The text ended.
     Ended,
 }
 
 impl TaggedDecoder {
-    /// The decoder as it is where the server is this host, which keeps reasoning out of its texts.
+    /// Wraps the decoder, unless the server is `host`, which never mixes reasoning into its texts.
     pub(super) fn unless_at(host: &str, base: &Url, decoder: Box<dyn Decoder>) -> Box<dyn Decoder> {
         if base.host_str() == Some(host) {
             return decoder;
@@ -216,7 +216,7 @@ impl TaggedDecoder {
         out.push(Piece::Delta { slot, text });
     }
 
-    /// The slot of the text, which begins where it did not.
+    /// The slot of the text, which is opened if necessary.
     fn says(&mut self, of: u32, out: &mut Vec<Piece>) -> u32 {
         let reasoned = match self.first {
             FirstText::Says { slot, .. } => return slot,
@@ -290,7 +290,7 @@ impl Decoder for TaggedDecoder {
 mod tests {
     use super::*;
 
-    /// What comes of a text, cut in three in every way.
+    /// Checks the parts of a text, for every split in three.
     fn check(text: &str, reasoning: &str, words: &str) {
         let places: Vec<usize> = (0..=text.len())
             .filter(|at| text.is_char_boundary(*at))
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_stands_between_tags_at_the_start_and_nowhere_else() {
+    fn only_leading_think_tags_are_reasoning() {
         let cases = [
             ("<think>\nHm €</think>\n\nYes.", "Hm €", "Yes."),
             (" \n<think>a < b</think>c", "a < b", "c"),

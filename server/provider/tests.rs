@@ -1,4 +1,4 @@
-//! What holds for every API.
+//! Tests for every API.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -38,12 +38,12 @@ fn talk(kind: ApiKind) -> (Arc<dyn WireApi>, ProviderTrial) {
 }
 
 #[test]
-fn five_thousand_calls_are_five_thousand_calls() {
+fn five_thousand_calls_keep_distinct_ids() {
     for (kind, wire) in ALL {
         let (api, mut trial) = talk(kind);
         let mut play = ModelReply::new("m");
         for at in 0..5_000 {
-            // Every third has an id of its own, the others one that repeats, or none.
+            // Every third call has a unique id; the others repeat one, or have none.
             let id = [format!("call_{at}"), "again".into(), String::new()][at % 3].clone();
             play = play.say(ReplyItem::call(&id, "no_such_tool", r#"{"a":1}"#));
         }
@@ -71,12 +71,12 @@ fn five_thousand_calls_are_five_thousand_calls() {
     }
 }
 
-/// Work that grows with the square of a response's length would take minutes.
+/// Quadratic work would take minutes.
 #[test]
-fn a_long_response_takes_time_by_its_length() {
+fn decoding_time_is_linear() {
     for (kind, wire) in ALL {
         let (api, trial) = talk(kind);
-        // Twenty thousand pieces.
+        // Split into twenty thousand pieces.
         let text = "0123456789abcdef".repeat(20_000);
         let body = ModelReply::new("m").say(ReplyItem::text(text)).stream(wire);
         let before = std::time::Instant::now();
@@ -90,9 +90,9 @@ fn a_long_response_takes_time_by_its_length() {
     }
 }
 
-/// One document in place of a stream: text, a call, and why it ends.
+/// One document instead of a stream: text, a call and a finish reason.
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn unstreamed_responses_are_decoded() {
     let anthropic = r#"{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"text","text":"Look."},
         {"type":"tool_use","id":"a","name":"x","input":{"p":1}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":6}}"#;
     let responses = r#"{"object":"response","id":"resp_1","status":"completed","output":[
@@ -134,7 +134,7 @@ fn a_server_that_does_not_stream_is_understood() {
     }
 }
 
-/// What the model says in a text, and what of it is reasoning and what words.
+/// Text of the model, and the reasoning and text that it is separated into.
 const TAGGED: [(&str, &str, &str); 4] = [
     (
         "<think>\nHm. €</think>\n\nLook <think> twice.",
@@ -147,7 +147,7 @@ const TAGGED: [(&str, &str, &str); 4] = [
 ];
 
 #[test]
-fn reasoning_in_the_text_is_told_apart_in_all_three_apis_of_llamacpp() {
+fn think_tags_are_separated_in_all_apis_of_llamacpp() {
     for (kind, wire) in &ALL[..3] {
         for (text, reasoning, words) in TAGGED {
             let (api, mut trial) = talk(*kind);
@@ -170,7 +170,7 @@ fn reasoning_in_the_text_is_told_apart_in_all_three_apis_of_llamacpp() {
             );
             let call = response.complete_calls().next().unwrap();
             assert_eq!(call.text, r#"{"path":"a"}"#, "{kind:?}");
-            // What was reasoning is no part of what the model hears that it said.
+            // Reasoning is not part of the history that the model receives.
             trial
                 .response(api.as_ref(), &body)
                 .results(&[(0, "Found.", false)]);
@@ -185,7 +185,7 @@ fn reasoning_in_the_text_is_told_apart_in_all_three_apis_of_llamacpp() {
 }
 
 #[test]
-fn what_a_server_says_of_a_context_is_read_whichever_api_is_spoken() {
+fn context_windows_are_read_in_every_list_format() {
     for (said, expected) in [
         (
             json!({"id": "m", "meta": {"n_ctx": 4096, "n_ctx_train": 131_072}}),
@@ -206,9 +206,9 @@ fn what_a_server_says_of_a_context_is_read_whichever_api_is_spoken() {
     }
 }
 
-/// Whatever a server sends, it is read or refused.
+/// Any bytes of a server are decoded or rejected.
 #[test]
-fn fuzzed_responses_are_read_or_refused() {
+fn fuzzed_responses_are_decoded_or_rejected() {
     for (kind, wire) in ALL {
         let folder = format!("tests/model_server/wire/{}", wire.name());
         let mut read = 0;

@@ -1,8 +1,8 @@
-//! Whether a server is on this computer.
+//! Tells whether a server is on this computer.
 
 use url::{Host, Url};
 
-/// Whether a place is on this computer, so that nobody else sees what is sent there.
+/// Whether an address is on this computer, so that nobody else sees what is sent to it.
 #[must_use]
 pub fn is_this_computer(place: &Url) -> bool {
     match place.host() {
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_computer_is_known_by_its_names_and_addresses() {
+    fn local_names_and_addresses_are_detected() {
         for (place, expected) in [
             ("http://localhost:11434", true),
             ("http://LocalHost./v1", true),

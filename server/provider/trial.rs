@@ -1,5 +1,5 @@
-//! A conversation with an API on paper: what its requests look like, and what its responses come to, without a
-//! network. Samples of every API are in `tests/model_server/wire`.
+//! A conversation with an API, without a network: encodes its requests and decodes responses. Samples of every API are
+//! in `tests/model_server/wire`.
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
@@ -23,7 +23,7 @@ use super::{
 
 /// A sample of the API.
 pub(super) fn sample(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/model_server/wire");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/model_server/wire");
     fs::read_to_string(root.join(path)).unwrap()
 }
 
@@ -49,7 +49,7 @@ pub(super) fn options(id: &str, abilities: Abilities) -> ModelOptions {
     }
 }
 
-/// A conversation, and what its next request says besides.
+/// A conversation, and the other contents of its next request.
 pub(super) struct ProviderTrial {
     pub(super) options: ModelOptions,
     pub(super) head: Arc<Head>,
@@ -84,7 +84,7 @@ impl ProviderTrial {
         }
     }
 
-    /// The user says something, and a request goes out.
+    /// Adds a user message and records that the request was sent.
     pub(super) fn user(&mut self, text: &str) -> &mut Self {
         self.transcript.push(&Event::UserMessage {
             text: text.into(),
@@ -93,7 +93,7 @@ impl ProviderTrial {
         self.request()
     }
 
-    /// Aside says something on the user's side; the next request takes it along.
+    /// Adds a directive, which the next request sends.
     pub(super) fn directive(&mut self, text: &str) -> &mut Self {
         self.transcript.push(&Event::Directive {
             kind: DirectiveKind::Cut,
@@ -102,19 +102,19 @@ impl ProviderTrial {
         self
     }
 
-    /// The user adds something; the next request takes it along.
+    /// Adds a message of the user during the turn, which the next request sends.
     pub(super) fn steer(&mut self, text: &str) -> &mut Self {
         self.transcript.push(&Event::Steer { text: text.into() });
         self
     }
 
-    /// A request goes out.
+    /// Records that a request was sent.
     pub(super) fn request(&mut self) -> &mut Self {
         self.transcript.push(&Event::RequestSent { step: 1 });
         self
     }
 
-    /// Calls of the last response, counted from 0 in the conversation, get these results; a request goes out.
+    /// Adds results of calls, counted from 0 in the conversation, and records that a request was sent.
     pub(super) fn results(&mut self, results: &[(u32, &str, bool)]) -> &mut Self {
         for (call, content, is_error) in results {
             self.transcript.push(&Event::ToolResult {
@@ -127,12 +127,13 @@ impl ProviderTrial {
                 content: (*content).into(),
                 held: false,
                 details: None,
+                summary: None,
             });
         }
         self.request()
     }
 
-    /// A response comes: recorded as a turn records it.
+    /// Decodes a response and records it like a turn.
     pub(super) fn response(&mut self, api: &dyn WireApi, body: &[u8]) -> &mut Self {
         let pieces = self.decode(api, body).unwrap();
         let finish = pieces.iter().find_map(|piece| match piece {
@@ -194,12 +195,12 @@ impl ProviderTrial {
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
     }
 
-    /// What a response comes to.
+    /// Decodes a response.
     pub(super) fn decode(&self, api: &dyn WireApi, body: &[u8]) -> Result<Vec<Piece>, ApiError> {
         self.decode_in(api, &[body])
     }
 
-    /// What a response comes to that arrives in these portions.
+    /// Decodes a response that arrives in these chunks.
     pub(super) fn decode_in(
         &self,
         api: &dyn WireApi,
@@ -229,8 +230,8 @@ impl ProviderTrial {
         Ok(pieces)
     }
 
-    /// However the response is cut in two, the same comes of it; and cut off at any byte it is an error or comes to
-    /// the same, with no call that the whole does not have.
+    /// Checks that a response decodes equally for every split in two. Cut off at any byte it is an error or the same,
+    /// and has no call that the whole response lacks.
     pub(super) fn check_cuts(&self, api: &dyn WireApi, body: &[u8]) {
         let add = |pieces: Vec<Piece>| {
             let mut response = Response::default();
@@ -251,7 +252,7 @@ impl ProviderTrial {
         }
     }
 
-    /// What the next request says besides the conversation.
+    /// Contents of the next request besides the conversation.
     pub(super) fn ask(&self) -> RequestContents<'_> {
         RequestContents {
             options: &self.options,
@@ -281,7 +282,7 @@ pub(super) fn grep_tool() -> ToolDeclaration {
     }
 }
 
-/// The tool through which inquiries are answered, as in the samples.
+/// The tool that answers inquiries, as in the samples.
 pub(super) fn answer_tool() -> ToolDeclaration {
     ToolDeclaration {
         name: "answer_inquiry".into(),

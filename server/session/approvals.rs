@@ -2,21 +2,20 @@
 //!
 //! Only the hash approves. The description is for people who review their approvals.
 
+use aside_base::digest::is_sha256;
 use std::{
     collections::HashSet,
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use aside_base::regular;
+use aside_base::{private, regular, system::files::write_once};
 use aside_turn::{effect::Approval, input::Preview};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::{log::make_folder, record::time_text};
+use super::record::time_text;
 
 /// Maximum size in bytes of the file of approvals.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -70,20 +69,15 @@ impl Approvals {
     /// # Errors
     /// Fails if its hash is not a SHA-256 in hex or it cannot be written.
     pub fn keep(&self, approval: Approval, at: Duration) -> io::Result<()> {
-        if !is_hash(&approval.hash) {
+        if !is_sha256(&approval.hash) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "not the hash of an approval",
             ));
         }
-        let _lock = self.lock(FlockOperation::LockShared)?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
-            .open(&self.path)?;
-        regular::check(&file.metadata()?)?;
+        let lock = self.lock_file()?;
+        lock.lock_shared()?;
+        let file = private::open(&self.path, File::options().append(true).create(true))?;
         // One write, so that lines of two processes never mix. The leading newline ends a torn line.
         let kept = KeptApproval {
             folder: Some(self.folder.clone()),
@@ -91,7 +85,7 @@ impl Approvals {
         };
         let kept = serde_json::to_string(&kept)?;
         let line = format!("\n{kept}\n");
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, line.as_bytes()))?;
+        let written = write_once(&file, line.as_bytes())?;
         if written == line.len() {
             Ok(())
         } else {
@@ -128,20 +122,20 @@ impl Approvals {
     /// # Errors
     /// Fails if the file cannot be read or replaced.
     pub fn revoke(&self, hash: &str) -> io::Result<bool> {
-        let _lock = self.lock(FlockOperation::LockExclusive)?;
+        let lock = self.lock_file()?;
+        lock.lock()?;
         let mut kept = self.list()?;
         let before = kept.len();
         kept.retain(|kept| kept.hash != hash);
         if kept.len() == before {
             return Ok(false);
         }
-        let mut file = tempfile::NamedTempFile::new_in(self.state_folder())?;
+        let mut lines = Vec::new();
         for kept in kept {
-            serde_json::to_writer(&mut file, &kept)?;
-            file.write_all(b"\n")?;
+            serde_json::to_writer(&mut lines, &kept)?;
+            lines.push(b'\n');
         }
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
+        private::replace(&self.path, &lines)?;
         Ok(true)
     }
 
@@ -150,30 +144,19 @@ impl Approvals {
     /// # Errors
     /// Fails if the file cannot be removed.
     pub fn revoke_all(&self) -> io::Result<()> {
-        let _lock = self.lock(FlockOperation::LockExclusive)?;
+        let lock = self.lock_file()?;
+        lock.lock()?;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn state_folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
-    }
-
-    /// Locks the file, so that an appended approval is not lost when the file is replaced.
-    fn lock(&self, operation: FlockOperation) -> io::Result<File> {
-        make_folder(self.state_folder())?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
-            .open(self.path.with_extension("lock"))?;
-        regular::check(&lock.metadata()?)?;
-        flock(&lock, operation)?;
-        Ok(lock)
+    /// File of the lock, held so that an appended approval is not lost when the file is replaced.
+    fn lock_file(&self) -> io::Result<File> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        private::make_folder(folder)?;
+        private::lock_file(&self.path.with_extension("lock"))
     }
 }
 
@@ -198,19 +181,14 @@ impl KeptApproval {
 
     fn of_line(line: &str) -> Option<Self> {
         let kept: Option<Self> = serde_json::from_str(line).ok();
-        kept.filter(|kept| is_hash(&kept.hash))
+        kept.filter(|kept| is_sha256(&kept.hash))
     }
-}
-
-fn is_hash(text: &str) -> bool {
-    text.len() == 64
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{fs::OpenOptions, io::Write};
+
     use super::*;
 
     const AT: Duration = Duration::from_millis(1_700_000_000_000);

@@ -170,7 +170,7 @@ impl AttachedFile {
             AttachedContent::Text(text) => Ok(Self::text(self.name, part(&text))),
             AttachedContent::Media(media, _) => Err(AttachError::NoLines {
                 name: self.name,
-                what: media.words(),
+                what: media.noun(),
             }),
         }
     }
@@ -237,8 +237,8 @@ fn unreadable(name: &str) -> impl FnOnce(io::Error) -> AttachError {
 fn too_large(name: &str, media: Option<&MediaType>, most: u64) -> AttachError {
     let (what, instead) = match media {
         None => ("a file", "a part of it"),
-        Some(media) if media.is_image() => (media.words(), "a smaller one"),
-        Some(media) => (media.words(), "fewer pages"),
+        Some(media) if media.is_image() => (media.noun(), "a smaller one"),
+        Some(media) => (media.noun(), "fewer pages"),
     };
     AttachError::TooLarge {
         name: name.to_owned(),

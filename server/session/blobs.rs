@@ -2,15 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io,
     ops::Range,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
-use aside_base::regular;
-
-use super::log::make_folder;
+use aside_base::{private, regular, system::files::read_exact_at};
 
 /// The blobs of one conversation.
 #[derive(Clone, Debug)]
@@ -35,10 +32,7 @@ impl Blobs {
         let name = aside_base::digest::sha256(bytes);
         let path = self.folder.join(&name);
         if !path.exists() {
-            make_folder(&self.folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(bytes)?;
-            file.persist(&path).map_err(|error| error.error)?;
+            private::replace(&path, bytes)?;
         }
         Ok(name)
     }
@@ -52,7 +46,7 @@ impl Blobs {
         let end = range.end.min(file.metadata()?.len());
         let size = usize::try_from(end.saturating_sub(range.start)).map_err(io::Error::other)?;
         let mut bytes = vec![0; size];
-        file.read_exact_at(&mut bytes, range.start)?;
+        read_exact_at(&file, &mut bytes, range.start)?;
         Ok(bytes)
     }
 
@@ -85,7 +79,7 @@ impl Blobs {
         for name in names_in(named_in) {
             let (from, to) = (self.folder.join(name), with.folder.join(name));
             if from.exists() && !to.exists() {
-                make_folder(&with.folder)?;
+                private::make_folder(&with.folder)?;
                 // A blob never changes, so a hard link is as good as a copy.
                 fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()))?;
             }

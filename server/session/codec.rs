@@ -20,7 +20,7 @@ struct Line<'a> {
     entry: &'a Entry,
 }
 
-/// What is wrong with a line.
+/// Fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
     /// Kind of the fault.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use aside_base::{regular, under_way::FilesUnderWay};
-use aside_turn::record::Outcome;
+use aside_turn::{record::Outcome, response::Usage};
 
 use super::{
     blobs::Blobs,
@@ -28,7 +28,7 @@ pub struct Conversation {
 }
 
 /// A conversation as the list shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ConversationSummary {
     /// The conversation's id.
     pub id: String,
@@ -40,6 +40,8 @@ pub struct ConversationSummary {
     pub updated: Duration,
     /// Number of turns.
     pub turns: u32,
+    /// Tokens of all turns, their inquiries included.
+    pub usage: Usage,
     /// Current activity.
     pub status: ConversationActivity,
     /// Number of open prompts of the last turn.
@@ -168,6 +170,7 @@ impl Conversation {
             created,
             updated,
             turns,
+            usage,
             ..
         } = meta;
         ConversationSummary {
@@ -176,6 +179,7 @@ impl Conversation {
             created,
             updated,
             turns,
+            usage,
             status,
             prompts,
         }

@@ -419,6 +419,7 @@ fn settled(closed: &Closed) -> String {
             let answer = phrase(permission.as_str());
             quoted(&format!("**The user answered:** {answer}{changed}"))
         }
+        Closed::Configured => quoted("**The configuration answered:** once"),
         Closed::Delivered { deliver, .. } => {
             let answer = if *deliver { "yes" } else { "no" };
             quoted(&format!("**The user answered:** {answer}"))

@@ -4,13 +4,14 @@
 use std::{
     collections::HashMap,
     fs::Metadata,
-    io::{self, Write},
-    os::unix::fs::MetadataExt,
     path::Path,
     thread::{self, available_parallelism},
 };
 
-use aside_base::regular;
+use aside_base::{
+    private, regular,
+    system::files::{changed, number},
+};
 use serde::{Deserialize, Serialize};
 
 use super::meta::{self, Meta, ReadMeta};
@@ -22,7 +23,7 @@ const INDEX: &str = "index.json";
 const MOST: u64 = 64 * 1024 * 1024;
 
 /// Version of the file format; a file of another version is rebuilt.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Number of changed conversations from which the index is written again; each also has a cache of its own.
 const WORTH: usize = 16;
@@ -140,33 +141,27 @@ impl ConversationIndex {
     /// Writes the index. A failure is ignored, because the list works without it.
     fn save(&mut self, store: &Path) {
         self.v = VERSION;
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(".index-")
-                .tempfile_in(store)?;
-            file.write_all(&serde_json::to_vec(self)?)?;
-            file.persist(store.join(INDEX))?;
-            Ok(())
-        };
+        let write = || private::replace(&store.join(INDEX), &serde_json::to_vec(self)?);
         if let Err(error) = write() {
-            tracing::debug!(%error, "the index of conversations is not kept");
+            tracing::debug!(target: "aside::session", %error, "the index of conversations is not kept");
         }
     }
 }
 
 impl IndexedConversation {
     fn new(log: &Metadata, meta: Meta) -> Self {
+        let (seconds, nanoseconds) = changed(log);
         Self {
             length: log.len(),
-            file: log.ino(),
-            seconds: log.mtime(),
-            nanoseconds: log.mtime_nsec(),
+            file: number(log),
+            seconds,
+            nanoseconds,
             meta,
         }
     }
 
     fn is(&self, log: &Metadata) -> bool {
-        (self.length, self.file) == (log.len(), log.ino())
-            && (self.seconds, self.nanoseconds) == (log.mtime(), log.mtime_nsec())
+        (self.length, self.file) == (log.len(), number(log))
+            && (self.seconds, self.nanoseconds) == changed(log)
     }
 }

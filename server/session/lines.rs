@@ -3,11 +3,10 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
-    os::unix::fs::FileExt,
     path::Path,
 };
 
-use aside_base::regular;
+use aside_base::{regular, system::files::read_exact_at};
 use aside_turn::record::FaultKind;
 
 use super::{
@@ -163,7 +162,7 @@ pub(super) fn end_of_last_line(file: &File, length: u64) -> io::Result<u64> {
     while end > 0 {
         let size = usize::try_from(end).unwrap_or(BLOCK).min(BLOCK);
         let start = end - size as u64;
-        file.read_exact_at(&mut block[..size], start)?;
+        read_exact_at(file, &mut block[..size], start)?;
         if let Some(at) = block[..size].iter().rposition(|byte| *byte == b'\n') {
             return Ok(start + at as u64 + 1);
         }
@@ -213,8 +212,7 @@ impl<'a> Backwards<'a> {
         let size = BLOCK.max(self.buffer.len());
         let size = usize::try_from(self.start).unwrap_or(size).min(size);
         let mut block = vec![0; size];
-        self.file
-            .read_exact_at(&mut block, self.start - size as u64)?;
+        read_exact_at(self.file, &mut block, self.start - size as u64)?;
         block.append(&mut self.buffer);
         self.start -= size as u64;
         self.buffer = block;

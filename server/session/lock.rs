@@ -1,16 +1,14 @@
 //! The write lock: one process at a time, by `flock` on a file that is never renamed.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     thread,
     time::Duration,
 };
 
-use aside_base::regular;
-use rustix::fs::{FlockOperation, flock};
+use aside_base::{private, regular, system::files::number};
 
 use super::record::time_text;
 
@@ -42,23 +40,12 @@ impl Lock {
         mut pause: impl FnMut(),
     ) -> Result<Self, LockError> {
         let path = folder.join("lock");
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
-            .open(&path)
-            .map_err(LockError::Io)?;
-        let about = file.metadata().map_err(LockError::Io)?;
-        regular::check(&about).map_err(LockError::Io)?;
+        let mut file = private::lock_file(&path).map_err(LockError::Io)?;
         let mut tries = 0;
-        while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(LockError::Io)? {
+        while !is_taken(file.try_lock()).map_err(LockError::Io)? {
             // A shared lock is possible beside checks, but not beside a writer. It is released at once, because it would
             // block the exclusive lock of others.
-            let only_looks =
-                try_lock(&file, FlockOperation::NonBlockingLockShared).map_err(LockError::Io)?;
+            let only_looks = is_taken(file.try_lock_shared()).map_err(LockError::Io)?;
             unlock(&file);
             if !only_looks || tries == TRIES {
                 return Err(LockError::Held(holder(&mut file)));
@@ -73,7 +60,7 @@ impl Lock {
 
     fn sign(&self, path: &Path, now: Duration) -> io::Result<()> {
         // The folder may have been deleted between opening and locking; the lock protects nothing then.
-        if fs::metadata(path)?.ino() != self.0.metadata()?.ino() {
+        if number(&fs::metadata(path)?) != number(&self.0.metadata()?) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let text = format!("process {} since {}\n", std::process::id(), time_text(now));
@@ -102,7 +89,7 @@ pub(super) fn is_held(folder: &Path) -> bool {
     let signed = file.metadata().is_ok_and(|about| about.len() > 0);
     // Only after a crash does the file have a note while the lock is free, so this check takes it for an instant.
     let is_free = || {
-        let taken = try_lock(&file, FlockOperation::NonBlockingLockShared).unwrap_or(false);
+        let taken = is_taken(file.try_lock_shared()).unwrap_or(false);
         unlock(&file);
         taken
     };
@@ -112,14 +99,14 @@ pub(super) fn is_held(folder: &Path) -> bool {
 /// Unlocks explicitly. Closing the file is not enough: a child process that is forked at the same moment keeps a copy of
 /// the descriptor, and with it the lock, until it runs its own program.
 fn unlock(file: &File) {
-    let _ = flock(file, FlockOperation::Unlock);
+    let _ = file.unlock();
 }
 
-fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
-    match rustix::io::retry_on_intr(|| flock(file, how)) {
+fn is_taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
         Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -144,12 +131,12 @@ mod tests {
     fn a_look_at_the_lock_keeps_nobody_from_taking_it() {
         let folder = tempfile::tempdir().unwrap();
         let look = File::create(folder.path().join("lock")).unwrap();
-        assert!(try_lock(&look, FlockOperation::NonBlockingLockShared).unwrap());
+        assert!(is_taken(look.try_lock_shared()).unwrap());
         let mut pauses = 0;
         let taken = Lock::take_between(folder.path(), NOW, || {
             pauses += 1;
             if pauses == 3 {
-                flock(&look, FlockOperation::Unlock).unwrap();
+                look.unlock().unwrap();
             }
         });
         assert!(taken.is_ok());
@@ -192,7 +179,7 @@ mod tests {
     fn a_look_that_does_not_end_is_given_up_on() {
         let folder = tempfile::tempdir().unwrap();
         let look = File::create(folder.path().join("lock")).unwrap();
-        assert!(try_lock(&look, FlockOperation::NonBlockingLockShared).unwrap());
+        assert!(is_taken(look.try_lock_shared()).unwrap());
         let mut pauses = 0;
         let taken = Lock::take_between(folder.path(), NOW, || pauses += 1);
         assert!(matches!(taken, Err(LockError::Held(_))));

@@ -1,15 +1,17 @@
 //! A conversation that is open for writing.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
+    fs::File,
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use aside_base::regular;
+use aside_base::{
+    private,
+    system::files::{cautious, for_user_alone, is_pipe, write_once},
+};
 
 use super::{
     codec,
@@ -66,15 +68,11 @@ impl Log {
     }
 
     fn open_locked(folder: &Path, lock: Lock) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
-            .open(folder.join(EVENTS))?;
+        let mut options = File::options();
+        options.read(true).append(true).create(true);
+        let file = cautious(for_user_alone(&mut options)).open(folder.join(EVENTS))?;
         let about = file.metadata()?;
-        if about.file_type().is_fifo() {
+        if is_pipe(&about) {
             return Err(io::Error::other("its events.jsonl is a pipe"));
         }
         let length = about.len();
@@ -120,7 +118,7 @@ impl Log {
     }
 
     fn write(&self, line: &[u8]) -> io::Result<()> {
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(&*self.file, line))?;
+        let written = write_once(&self.file, line)?;
         if written < line.len() {
             let text = format!(
                 "only {written} of {} bytes were taken; the disk may be full",
@@ -135,7 +133,7 @@ impl Log {
     /// on a blocking thread.
     pub fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         let file = Arc::clone(&self.file);
-        move || Ok(rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&*file))?)
+        move || file.sync_data()
     }
 
     /// A sentence for the user and the model about the repair at opening.
@@ -162,20 +160,12 @@ pub(super) fn take_lock(folder: &Path, now: Duration) -> Result<Lock, OpenError>
     })
 }
 
-/// Creates a folder and its parents with access only for the user.
-pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Moves the torn tail to a file beside the log: copied first, then cut, so that no crash loses it.
 fn set_aside(folder: &Path, mut file: &File, end: u64) -> io::Result<String> {
     let name = format!("events.torn-{end}");
-    let mut torn = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(folder.join(&name))?;
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    let mut torn = private::open(&folder.join(&name), &mut options)?;
     file.seek(SeekFrom::Start(end))?;
     let bytes = io::copy(&mut file.take(u64::MAX), &mut torn)?;
     file.set_len(end)?;

@@ -2,14 +2,13 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
-    os::unix::fs::FileExt,
+    io::{self, BufRead, BufReader, Seek, SeekFrom},
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use aside_base::{regular, visible::without_hidden};
-use aside_turn::{Event, history::Standing};
+use aside_base::{private, regular, system::files::read_exact_at, visible::without_hidden};
+use aside_turn::{Event, history::Standing, response::Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -37,13 +36,15 @@ pub struct Meta {
     pub updated: Duration,
     /// Number of turns.
     pub turns: u32,
+    /// Tokens of all turns, their inquiries included.
+    pub usage: Usage,
     /// Id of the last turn.
     pub turn: Option<String>,
     /// State of the last turn.
     pub standing: Standing,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Maximum length in characters of a title from the first message.
 const TITLE: usize = 200;
@@ -117,9 +118,7 @@ impl Meta {
         self.v == VERSION
             && self.length <= length
             && (self.length == 0
-                || log
-                    .read_exact_at(&mut last, self.length - 1)
-                    .is_ok_and(|()| last == *b"\n"))
+                || read_exact_at(log, &mut last, self.length - 1).is_ok_and(|()| last == *b"\n"))
     }
 
     fn catch_up(&mut self, mut log: File) -> io::Result<()> {
@@ -160,6 +159,9 @@ impl Meta {
             }
             _ => {}
         }
+        if let Some(usage) = record.entry.event().and_then(Event::usage) {
+            self.usage.count(usage);
+        }
         match record.entry.event() {
             Some(event) if record.turn == self.turn => self.standing.apply(event),
             _ => {}
@@ -167,10 +169,7 @@ impl Meta {
     }
 
     fn save(&self, folder: &Path) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.persist(folder.join("meta.json"))?;
-        Ok(())
+        private::replace(&folder.join("meta.json"), &serde_json::to_vec(self)?)
     }
 }
 

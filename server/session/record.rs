@@ -158,7 +158,7 @@ impl TurnOptions {
     }
 }
 
-/// What a conversation's first request freezes.
+/// The prefix of all requests, frozen by the conversation's first one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Frozen {
     /// The system text.

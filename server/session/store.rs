@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{folder, under_way::FilesUnderWay};
+use aside_base::{folder, private, under_way::FilesUnderWay};
 use aside_turn::{Event, record::Level};
 
 pub use super::store_error::StoreError;
@@ -24,27 +24,27 @@ use super::{
     conversation::{Conversation, ConversationSummary, ForkExtent},
     index::ConversationIndex,
     lines::{EVENTS, read_last_turn},
-    log::{Log, make_folder, take_lock},
+    log::{Log, take_lock},
     record::Entry,
     replay,
 };
 
-/// What the folder of a deleted conversation is called until it is gone.
+/// Prefix of a deleted conversation's folder until it is gone.
 const DELETED: &str = ".deleted-";
 
-/// What the folder of a new conversation is called until it is in its place.
+/// Prefix of a new conversation's folder until it is complete.
 const NEW: &str = ".new-";
 
 /// A folder that was not put in its place for so long was left by a crash.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Where the conversations of one workspace are.
+/// The conversations of one workspace.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
     /// The workspace.
     root: PathBuf,
-    /// What crashes left here was looked for, which takes as long as there are conversations.
+    /// Whether leftovers of crashes were looked for, which takes time for each conversation.
     swept: Arc<AtomicBool>,
 }
 
@@ -91,7 +91,7 @@ impl Store {
     /// [`StoreError::Unusable`] where that cannot be done.
     pub fn open(state_dir: &Path, workspace_root: &Path) -> Result<Self, StoreError> {
         let folder = state_dir.join(workspace_name(workspace_root));
-        make_folder(&folder)
+        private::make_folder(&folder)
             .and_then(|()| fs::read_dir(&folder))
             .map_err(|source| StoreError::Unusable {
                 folder: state_dir.to_owned(),
@@ -317,7 +317,7 @@ impl Store {
     }
 }
 
-/// It names something in the store's folder, and nothing else: ids are no paths.
+/// Whether a text can be an id, which names an entry of the store's folder and nothing else.
 fn is_plain(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     !id.is_empty() && id.bytes().all(plain)

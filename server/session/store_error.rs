@@ -1,4 +1,4 @@
-//! Why something cannot be done with conversations.
+//! Errors of the store of conversations.
 
 use std::{io, path::PathBuf};
 
@@ -7,7 +7,7 @@ use super::log::OpenError;
 /// Ids that a sentence names where there are many.
 const NAMED: usize = 3;
 
-/// Why something cannot be done with conversations.
+/// Error of the store of conversations.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Neither `HOME` nor `XDG_STATE_HOME` is an absolute path.
@@ -21,7 +21,7 @@ pub enum StoreError {
     Unusable {
         /// The folder that cannot be used.
         folder: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
     /// No conversation has an id that begins so.
@@ -45,7 +45,7 @@ pub enum StoreError {
         /// The turn that was named, by id or number.
         turn: String,
     },
-    /// It cannot be opened for writing.
+    /// The conversation cannot be opened for writing.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A file of it cannot be read or written.
@@ -53,7 +53,7 @@ pub enum StoreError {
     Io {
         /// The id of the conversation.
         id: String,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }

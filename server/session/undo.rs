@@ -10,11 +10,11 @@ use std::{
     path::Path,
 };
 
-use aside_base::{digest::sha256, regular};
+use aside_base::{digest::sha256, regular, system::files::cautious_inside};
 use aside_turn::history::TurnHistory;
 use cap_std::{
     ambient_authority,
-    fs::{Dir, OpenOptions, OpenOptionsExt},
+    fs::{Dir, OpenOptions},
 };
 
 use super::{
@@ -48,7 +48,7 @@ pub struct FileRestore {
     pub mode: Option<u32>,
 }
 
-/// Where a file is put back.
+/// Place in which a file is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestorePlace {
     /// The file on disk is written.
@@ -342,9 +342,7 @@ fn open_root(root: &Path) -> Result<Dir, UndoError> {
 /// Reads a file; `None` if it does not exist.
 fn read(folder: &Dir, path: &str) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags(regular::CAUTIOUS.bits().cast_signed());
+    cautious_inside(options.read(true));
     let read = || -> io::Result<Vec<u8>> {
         let mut file = folder.open_with(path, &options)?.into_std();
         regular::check(&file.metadata()?)?;

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}, question::{Answer, AnswerType, Persistence, Question}};
+
 use aside_base::visible::short_line;
-
-
-use super::{
-    AllowToggle, Enable, Tool, ToolContext, ToolSpec, arguments, invalid, outcome, preparation,
+use aside_turn::{
+    effect::CallWork,
+    input::{ToolOutcome, ToolOutput},
+    question::{Answer, AnswerType, Persistence, Question},
 };
+
+use super::{AllowToggle, BuiltIn, CallPlan, Enable, Planning, Tool, ToolSpec, Unplanned, invalid};
 
 /// The id of the one question.
 const ANSWER: &str = "answer";
@@ -30,6 +31,7 @@ disk. It answers with JSON: {\"answer_type\": …, \"answer\": …}.";
 /// The tool `ask_user`.
 pub(super) struct AskUser(ToolSpec);
 
+/// Arguments of a call.
 #[derive(Deserialize)]
 struct AskUserArguments {
     question: String,
@@ -50,8 +52,8 @@ enum AskedKind {
 }
 
 impl AskUser {
-    pub(super) fn new() -> Self {
-        let mut about = ToolSpec::new(
+    fn new() -> Self {
+        let mut spec = ToolSpec::new(
             "ask_user",
             DESCRIPTION,
             json!({
@@ -67,25 +69,44 @@ impl AskUser {
                 "additionalProperties": false
             }),
         );
-        about.enable = Enable {
+        spec.enable = Enable {
             state: true,
             allow_toggle: AllowToggle::IfNamed,
         };
-        about.hidden = true;
-        about.asks_for_assistant = true;
-        about.questions = Some(&[ANSWER]);
-        about.prompt_labels = &[(ANSWER, "Assistant")];
-        Self(about)
+        spec.hidden = true;
+        spec.asks_for_assistant = true;
+        spec.questions = Some(&[ANSWER]);
+        spec.prompt_labels = &[(ANSWER, "Assistant")];
+        Self(spec)
     }
 }
 
-/// The question that the arguments are.
+impl BuiltIn for AskUser {
+    fn tool() -> Arc<dyn Tool> {
+        Arc::new(Self::new())
+    }
+}
+
+#[async_trait]
+impl Tool for AskUser {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    /// Neither planning nor asking leaves the thread, so that questions come in the order of their calls.
+    async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let args: AskUserArguments = planning.arguments()?;
+        let title = format!("Ask: {}", short_line(&args.question, 80));
+        Ok(planning.running(title, |run| async move { ask(args, &run.work) }))
+    }
+}
+
+/// The question of a call.
 ///
 /// # Errors
-/// What the model can learn from.
-fn question(work: &CallWork) -> Result<Question, String> {
-    let args: AskUserArguments = arguments(work)?;
-    let wrong = |what: &str| Err(invalid(&work.tool, what));
+/// Text for the model about the argument that does not fit.
+fn question(args: AskUserArguments, tool: &str) -> Result<Question, String> {
+    let wrong = |what: &str| Err(invalid(tool, what));
     if args.question.trim().is_empty() {
         return wrong("`question` is empty");
     }
@@ -119,8 +140,8 @@ fn question(work: &CallWork) -> Result<Question, String> {
     }
 }
 
-fn run(work: &CallWork) -> Result<ToolOutcome, String> {
-    let question = question(work)?;
+fn ask(args: AskUserArguments, work: &CallWork) -> Result<ToolOutcome, String> {
+    let question = question(args, &work.tool)?;
     let answer = work
         .answers
         .iter()
@@ -140,37 +161,10 @@ fn run(work: &CallWork) -> Result<ToolOutcome, String> {
     Ok(ToolOutcome::Success(ToolOutput::text(content)))
 }
 
-#[async_trait]
-impl Tool for AskUser {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
-        preparation(arguments::<AskUserArguments>(work).map(|args| {
-            Preparation::Ready(Prepared {
-                title: format!("Ask: {}", short_line(&args.question, 80)),
-                hash: aside_base::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
-                sandboxed: true,
-                ..Prepared::default()
-            })
-        }))
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        _host: &Arc<ToolContext>,
-        _cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        outcome(run(work))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     async fn check(args: Value, answer: Option<Value>, expected: &str) {
         let mut trial = ToolTrial::new(&[]);
@@ -285,15 +279,15 @@ mod tests {
 
     #[test]
     fn stays_on_when_all_tools_go_and_shows_itself_as_the_assistant() {
-        let AskUser(about) = AskUser::new();
+        let AskUser(spec) = AskUser::new();
         assert_eq!(
-            about.enable,
+            spec.enable,
             Enable {
                 state: true,
                 allow_toggle: AllowToggle::IfNamed
             }
         );
-        assert!(about.hidden && about.asks_for_assistant && about.summary.is_none());
-        assert_eq!(about.prompt_labels, [("answer", "Assistant")]);
+        assert!(spec.hidden && spec.asks_for_assistant && spec.summary.is_none());
+        assert_eq!(spec.prompt_labels, [("answer", "Assistant")]);
     }
 }

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use aside_base::visible::{in_sight, short_line};
-use aside_turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-    rules::Class,
-};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
-use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome, output::fitted};
+use aside_base::visible::{in_sight, short_line};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
 
-/// What a person is told of a tool that only reads.
+use super::{
+    CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned, off_thread, output::fitted,
+};
+
+/// Note for a person about a tool that only reads.
 const READS: &str = "The editor says that it only reads; what you allow for longer counts whatever its arguments are.";
 
 /// A call on its way to the client.
@@ -29,12 +31,12 @@ pub struct ClientCall {
     pub arguments: Value,
 }
 
-/// What the client says came of a call.
+/// The client's result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientResult {
     /// The text that the tool returned.
     pub content: String,
-    /// It is an error's.
+    /// Whether the result is an error.
     pub is_error: bool,
 }
 
@@ -45,7 +47,7 @@ pub type CallClient =
 
 /// A tool that runs in the editor.
 pub struct ClientTool {
-    about: ToolSpec,
+    spec: ToolSpec,
     call: CallClient,
     /// The editor says that it only reads.
     reads_only: bool,
@@ -55,14 +57,15 @@ impl ClientTool {
     /// A tool as the client describes it. What it does nobody knows, so it does more than reading and editing.
     #[must_use]
     pub fn new(name: &str, description: &str, parameters: Value, call: CallClient) -> Self {
-        let mut about = ToolSpec::new(name, description, parameters);
-        about.class = Class::More;
-        about.questions = None;
+        let mut spec = ToolSpec::new(name, description, parameters);
+        spec.class = Class::More;
+        spec.questions = None;
         // What it changes is not on record.
-        about.runs_commands = true;
-        about.outside = true;
+        spec.runs_commands = true;
+        spec.outside = true;
+        spec.in_client = true;
         Self {
-            about,
+            spec,
             call,
             reads_only: false,
         }
@@ -75,89 +78,80 @@ impl ClientTool {
         self
     }
 
-    /// What an approval is bound to: all that is shown, or the tool itself, where that only reads.
-    fn hash(&self, work: &CallWork) -> String {
-        if !self.reads_only {
-            return aside_base::digest::of_parts(&[
-                "client",
-                &work.tool,
-                &work.arguments.to_string(),
-            ]);
-        }
+    /// Parts that an approval is bound to: all that is shown, or the tool itself if it only reads.
+    fn parts(&self, work: &CallWork) -> Vec<String> {
         let ToolSpec {
             name,
             description,
             parameters,
             ..
-        } = &self.about;
-        aside_base::digest::of_parts(&["client reads", name, description, &parameters.to_string()])
-    }
-}
-
-#[async_trait]
-impl Tool for ClientTool {
-    fn about(&self) -> &ToolSpec {
-        &self.about
-    }
-
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        let hash = self.hash(work);
-        let as_prepared = PreparedCall {
-            hash: hash.clone(),
-            ..PreparedCall::default()
-        };
-        host.seen().prepared(work.call, as_prepared);
-        let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
-        Preparation::Ready(Prepared {
-            class: Class::More,
-            title: format!("Run {} in the editor", short_line(&work.tool, 64)),
-            preview: Some(Preview::Text {
-                text: in_sight(&shown).into_owned(),
-            }),
-            approved: host.allowed.contains(&work.tool) || (host.approved)(&hash),
-            hash,
-            must_ask: None,
-            note: self.reads_only.then(|| READS.to_owned()),
-            sandboxed: false,
-        })
+        } = &self.spec;
+        match self.reads_only {
+            true => ["client reads", name, description, &parameters.to_string()]
+                .map(str::to_owned)
+                .to_vec(),
+            false => ["client", &work.tool, &work.arguments.to_string()]
+                .map(str::to_owned)
+                .to_vec(),
+        }
     }
 
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
+    async fn call(&self, run: &ToolRun) -> Result<ToolOutcome, String> {
+        let work = &run.work;
         let call = ClientCall {
             id: work.id.clone(),
             name: work.tool.clone(),
             arguments: work.arguments.clone(),
         };
-        let time = host.limits.time;
+        let time = run.context.limits.time;
         let result = tokio::select! {
             biased;
-            () = cancelled.cancelled() => return ToolOutcome::Stopped,
+            () = run.cancelled.cancelled() => return Ok(ToolOutcome::Stopped),
             result = tokio::time::timeout(time, (self.call)(call)) => result,
         };
-        let failed = |why: String| ToolOutcome::Error(ToolOutput::text(why));
         match result {
-            Err(_) => failed(format!(
+            Err(_) => Err(format!(
                 "{} did not answer within {} s; its effects are unknown.",
                 work.tool,
                 time.as_secs()
             )),
-            Ok(Err(why)) => failed(format!("{} failed in the editor: {why}", work.tool)),
-            Ok(Ok(result)) => outcome(outcome_of(work, host, result).await),
+            Ok(Err(why)) => Err(format!("{} failed in the editor: {why}", work.tool)),
+            Ok(Ok(result)) => outcome_of(work, &run.context, result).await,
         }
+    }
+}
+
+#[async_trait]
+impl Tool for ClientTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let work = planning.work();
+        let parts = self.parts(work);
+        let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
+        let title = format!("Run {} in the editor", short_line(&work.tool, 64));
+        let note = self.reads_only.then(|| READS.to_owned());
+        let plan = planning.running(title, |run| async move { self.call(&run).await });
+        let text = in_sight(&shown).into_owned();
+        Ok(plan
+            .preview(Preview::Text { text })
+            .note(note)
+            .bound_to(parts)
+            .elsewhere())
     }
 }
 
 async fn outcome_of(
     work: &CallWork,
-    host: &Arc<ToolContext>,
+    context: &Arc<ToolContext>,
     result: ClientResult,
 ) -> Result<ToolOutcome, String> {
-    let content = off_thread(work, host, |_, host| Ok(fitted(host, result.content))).await?;
+    let content = off_thread(work, context, |_, context| {
+        Ok(fitted(context, result.content))
+    })
+    .await?;
     let output = ToolOutput::text(content);
     Ok(match result.is_error {
         true => ToolOutcome::Error(output),
@@ -169,11 +163,12 @@ async fn outcome_of(
 mod tests {
     use std::future::{pending, ready};
 
-    use aside_turn::record::CallKey;
     use serde_json::json;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::tool::{registry::Registry, trial::ToolTrial};
+    use crate::{registry::Registry, trial::ToolTrial};
+    use aside_turn::{input::Preparation, record::CallKey};
 
     fn tool(result: impl Fn() -> Result<ClientResult, String> + Send + Sync + 'static) -> Registry {
         let call: CallClient = Arc::new(move |_| Box::pin(ready(result())));
@@ -200,9 +195,9 @@ mod tests {
     }
 
     async fn run(registry: &Registry, trial: &ToolTrial, token: &CancellationToken) -> String {
-        let outcome = registry
-            .run(&work(json!({"line": 3})), &trial.host, token)
-            .await;
+        let work = work(json!({"line": 3}));
+        registry.prepare(&work, &trial.context).await;
+        let outcome = registry.run(&work, &trial.context, token).await;
         match outcome {
             ToolOutcome::Success(output) => output.content,
             ToolOutcome::Error(output) => format!("error: {}", output.content),
@@ -246,11 +241,11 @@ mod tests {
     async fn is_asked_for_with_all_its_arguments() {
         let registry = tool(|| Err(String::new()));
         let trial = ToolTrial::new(&[]);
-        let prepared = async |arguments| match registry.prepare(&work(arguments), &trial.host).await
-        {
-            Preparation::Ready(prepared) => prepared,
-            other => panic!("{other:?}"),
-        };
+        let prepared =
+            async |arguments| match registry.prepare(&work(arguments), &trial.context).await {
+                Preparation::Ready(prepared) => prepared,
+                other => panic!("{other:?}"),
+            };
         let one = prepared(json!({"line": 3})).await;
         assert_eq!((one.class, one.sandboxed), (Class::More, false));
         assert_eq!(one.title, "Run reveal in the editor");
@@ -259,7 +254,7 @@ mod tests {
         assert_eq!(one.hash, prepared(json!({"line": 3})).await.hash);
         assert_ne!(one.hash, prepared(json!({"line": 4})).await.hash);
         let misfit = registry
-            .prepare(&work(json!({"line": "3"})), &trial.host)
+            .prepare(&work(json!({"line": "3"})), &trial.context)
             .await;
         assert!(matches!(misfit, Preparation::Error(_)), "{misfit:?}");
     }
@@ -276,7 +271,7 @@ mod tests {
         };
         let trial = ToolTrial::new(&[]);
         let prepared = async |registry: &Registry, arguments| match registry
-            .prepare(&work(arguments), &trial.host)
+            .prepare(&work(arguments), &trial.context)
             .await
         {
             Preparation::Ready(prepared) => prepared,
@@ -293,7 +288,7 @@ mod tests {
     #[tokio::test]
     async fn a_long_result_is_cut_in_the_middle_and_kept() {
         let trial = ToolTrial::new(&[]);
-        let room = trial.host.limits.head + trial.host.limits.tail;
+        let room = trial.context.limits.head + trial.context.limits.tail;
         let long = format!("begin {}end", "ä".repeat(room));
         let content = long.clone();
         let registry = tool(move || {

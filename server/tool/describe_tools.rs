@@ -1,31 +1,27 @@
 //! `describe_tools`: the full descriptions of tools, of which the model was sent the summaries.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+
 use aside_base::visible::short_line;
+use aside_turn::input::{ToolOutcome, ToolOutput};
 
-
-use super::{Tool, ToolContext, ToolSpec, arguments, outcome, output::cut};
+use super::{
+    BlockingTool, CallPlan, Planning, ToolContext, ToolRun, ToolSpec, Unplanned, output::cut,
+};
 
 /// Tools that are described at once.
 const NAMES: usize = 64;
 
-/// The tool `describe_tools`.
-pub(super) struct DescribeTools(ToolSpec);
-
+/// The tool `describe_tools`, as the arguments of a call.
 #[derive(Deserialize)]
-struct DescribeToolsArguments {
+pub(super) struct DescribeTools {
     names: Vec<String>,
 }
 
-impl DescribeTools {
-    pub(super) fn new() -> Self {
-        Self(ToolSpec::new(
+impl BlockingTool for DescribeTools {
+    fn spec() -> ToolSpec {
+        ToolSpec::new(
             "describe_tools",
             "Get the full descriptions of tools. Use it before you call a tool whose description leaves open \
              how.",
@@ -37,13 +33,17 @@ impl DescribeTools {
                 "required": ["names"],
                 "additionalProperties": false
             }),
-        ))
+        )
+    }
+
+    fn plan(self, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let describe = move |run: ToolRun| Ok(describe(&self, &run.context));
+        Ok(planning.blocking("Describe tools", describe))
     }
 }
 
-fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
-    let args: DescribeToolsArguments = arguments(work)?;
-    let describe = |name: &String| match host.tools.get(name) {
+fn describe(args: &DescribeTools, context: &ToolContext) -> ToolOutcome {
+    let describe = |name: &String| match context.tools.get(name) {
         Some(description) => format!("# {name}\n\n{description}"),
         None => format!("There is no tool {}.", short_line(name, 64)),
     };
@@ -55,7 +55,7 @@ fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
         .join("\n\n");
     cut(
         &mut text,
-        host.room(),
+        context.room(),
         "\n[the rest is left out; ask for fewer at once]",
     );
     let summary = format!("{} tools", args.names.len());
@@ -63,43 +63,20 @@ fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
         summary,
         ..ToolOutput::text(text)
     };
-    let known = args.names.iter().any(|name| host.tools.contains_key(name));
-    Ok(if known {
-        ToolOutcome::Success(output)
-    } else {
-        ToolOutcome::Error(output)
-    })
-}
-
-#[async_trait]
-impl Tool for DescribeTools {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
-        Preparation::Ready(Prepared {
-            title: "Describe tools".into(),
-            hash: aside_base::digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
-            sandboxed: true,
-            ..Prepared::default()
-        })
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        _cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        outcome(run(work, host))
+    let known = args
+        .names
+        .iter()
+        .any(|name| context.tools.contains_key(name));
+    match known {
+        true => ToolOutcome::Success(output),
+        false => ToolOutcome::Error(output),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     #[tokio::test]
     async fn describes_what_there_is() {

@@ -1,20 +1,16 @@
 //! `edit_file`: exact replacement of a text. Where the text occurs more than once, it asks which is meant.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, ToolOutcome}, question::{AnswerType, Persistence, Question}, rules::Class};
+
 use aside_base::visible::short_line;
-
-
-use super::{
-    Tool, ToolContext, ToolSpec, arguments,
-    change::{FileChange, in_turn, known},
-    invalid, outcome, preparation,
+use aside_turn::{
+    effect::CallWork,
+    question::{AnswerType, Persistence, Question},
+    rules::Class,
 };
+
+use super::{BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange};
 
 /// The id of the question.
 const OCCURRENCE: &str = "occurrence";
@@ -27,19 +23,17 @@ const AROUND: usize = 2;
 /// Characters of such a line.
 const WIDTH: usize = 160;
 
-/// The tool `edit_file`.
-pub(super) struct EditFile(ToolSpec);
-
+/// The tool `edit_file`, as the arguments of a call.
 #[derive(Deserialize)]
-struct EditFileArguments {
+pub(super) struct EditFile {
     path: String,
     old_text: String,
     new_text: String,
 }
 
-impl EditFile {
-    pub(super) fn new() -> Self {
-        let mut about = ToolSpec::new(
+impl BlockingTool for EditFile {
+    fn spec() -> ToolSpec {
+        let mut spec = ToolSpec::new(
             "edit_file",
             "Replace a text in a file by another. `old_text` must be exactly what is in the file, white \
              space and line breaks included, with enough around it to occur once. Read the file first: a \
@@ -55,108 +49,69 @@ impl EditFile {
                 "additionalProperties": false
             }),
         );
-        about.class = Class::Edits;
-        about.questions = Some(&[OCCURRENCE]);
-        about.default_targets = &[OCCURRENCE];
-        Self(about)
-    }
-}
-
-#[async_trait]
-impl Tool for EditFile {
-    fn about(&self) -> &ToolSpec {
-        &self.0
+        spec.class = Class::Edits;
+        spec.questions = Some(&[OCCURRENCE]);
+        spec.default_targets = &[OCCURRENCE];
+        spec
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        preparation(
-            in_turn(work, host, |work, host| {
-                Ok(match plan(work, host)? {
-                    EditPlan::Change(change) => Preparation::Ready(change.prepared(host, work)),
-                    EditPlan::Ask(question) => Preparation::Question(question),
-                })
-            })
-            .await,
-        )
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let token = cancelled.clone();
-        outcome(
-            in_turn(work, host, move |work, host| match plan(work, host)? {
-                EditPlan::Change(change) => change.apply(host, work, &token),
-                EditPlan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
-            })
-            .await,
-        )
-    }
-}
-
-enum EditPlan {
-    Change(FileChange),
-    Ask(Question),
-}
-
-fn plan(work: &CallWork, host: &ToolContext) -> Result<EditPlan, String> {
-    let args: EditFileArguments = arguments(work)?;
-    if args.old_text.is_empty() {
-        return Err(invalid(
-            &work.tool,
-            "`old_text` is empty; use write_file for a new file",
-        ));
-    }
-    if args.old_text == args.new_text {
-        return Err(invalid(
-            &work.tool,
-            "`old_text` and `new_text` are the same",
-        ));
-    }
-    let file = known(host, &args.path)?;
-    let path = file.path.clone();
-    let Some(old) = file.text.as_ref() else {
-        return Err(format!("There is no `{path}`; create it with write_file."));
-    };
-    let (wanted, put) = in_its_line_breaks(&old.text, &args);
-    let places: Vec<usize> = old
-        .text
-        .match_indices(&wanted)
-        .map(|(at, _)| at)
-        .take(PLACES + 1)
-        .collect();
-    let chosen = match places.as_slice() {
-        [] => {
-            return Err(format!(
+    fn plan(self, planning: Planning) -> Result<CallPlan, Unplanned> {
+        if self.old_text.is_empty() {
+            return Err(planning
+                .invalid("`old_text` is empty; use write_file for a new file")
+                .into());
+        }
+        if self.old_text == self.new_text {
+            return Err(planning
+                .invalid("`old_text` and `new_text` are the same")
+                .into());
+        }
+        let file = planning.known(&self.path)?;
+        let path = file.path.clone();
+        let Some(old) = file.old.as_ref() else {
+            return Err(format!("There is no `{path}`; create it with write_file.").into());
+        };
+        let (wanted, put) = in_its_line_breaks(&old.text, &self);
+        let places: Vec<usize> = old
+            .text
+            .match_indices(&wanted)
+            .map(|(at, _)| at)
+            .take(PLACES + 1)
+            .collect();
+        let chosen = match places.as_slice() {
+            [] => {
+                return Err(format!(
                 "`old_text` does not occur in `{path}`; read the file again and copy the text exactly."
-            ));
-        }
-        [only] => vec![*only],
-        _ if places.len() > PLACES => {
-            return Err(format!(
-                "`old_text` occurs over {PLACES} times in `{path}`; give more of the text around the place that you mean."
-            ));
-        }
-        _ => {
-            let labels = labels(&old.text, &places);
-            match chosen(work, &labels, &places) {
-                Some(chosen) => chosen,
-                None => return Ok(EditPlan::Ask(question(&path, &old.text, &places, labels))),
+            ).into());
             }
-        }
-    };
-    let new = replaced(&old.text, &chosen, wanted.len(), &put);
-    let mut change = FileChange::new(file, new);
-    // What must be asked for was asked for as it was shown.
-    change.follows = places.len() == 1 && change.must_ask.is_none();
-    Ok(EditPlan::Change(change))
+            [only] => vec![*only],
+            _ if places.len() > PLACES => {
+                return Err(format!(
+                "`old_text` occurs over {PLACES} times in `{path}`; give more of the text around the place that you mean."
+            ).into());
+            }
+            _ => {
+                let labels = labels(&old.text, &places);
+                match chosen(planning.work(), &labels, &places) {
+                    Some(chosen) => chosen,
+                    None => {
+                        let question = question(&path, &old.text, &places, labels);
+                        return Err(Unplanned::Question(Box::new(question)));
+                    }
+                }
+            }
+        };
+        let new = replaced(&old.text, &chosen, wanted.len(), &put);
+        // What must be asked for was asked for as it was shown.
+        let follows = places.len() == 1 && file.must_ask.is_none();
+        let mut change = FileChange::new(file, new);
+        change.follows = follows;
+        Ok(change.plan(planning))
+    }
 }
 
 /// Old and new text with the line breaks of the file: models write `\n` also where it has `\r\n`.
-fn in_its_line_breaks(text: &str, args: &EditFileArguments) -> (String, String) {
+fn in_its_line_breaks(text: &str, args: &EditFile) -> (String, String) {
     let plain = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
     if text.contains(&args.old_text) || !text.contains("\r\n") {
         (args.old_text.clone(), args.new_text.clone())

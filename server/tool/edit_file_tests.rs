@@ -1,11 +1,15 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use aside_base::digest::sha256;
-use aside_turn::{input::{Prepared, Preview}, question::Answer, record::CallKey};
 
 use super::*;
-use crate::tool::{FileEdit, trial::ToolTrial};
+use crate::{FileEdit, trial::ToolTrial};
+use aside_base::digest::sha256;
+use aside_turn::{
+    input::{Preparation, Prepared, Preview, ToolOutcome},
+    question::Answer,
+    record::CallKey,
+};
 
 fn args(old: &str, new: &str) -> Value {
     json!({"path": "a.txt", "old_text": old, "new_text": new})
@@ -67,7 +71,7 @@ async fn a_text_that_occurs_more_than_once_is_a_question() {
     });
     assert_eq!(serde_json::to_value(&question).unwrap(), expected);
     assert_eq!(question.check(), Ok(()));
-    assert_eq!(EditFile::new().0.default_targets, ["occurrence"]);
+    assert_eq!(EditFile::spec().default_targets, ["occurrence"]);
 }
 
 #[tokio::test]
@@ -139,6 +143,8 @@ async fn what_cannot_be_done_teaches() {
         .await;
 }
 
+const OTHERWISE: &str =
+    "error: What this call would do changed since it was prepared; look again, and call it again.";
 const STALE: &str = "error: `a.txt` changed since you read it; read it again before you change it.";
 
 #[tokio::test]
@@ -164,7 +170,10 @@ async fn a_change_between_showing_and_doing_is_seen() {
     trial.call = other;
     trial.call("read_file", json!({"path": "a.txt"})).await;
     trial.call = CallKey(0);
-    assert_eq!(trial.run_text("edit_file", args("one", "1")).await, STALE);
+    assert_eq!(
+        trial.run_text("edit_file", args("one", "1")).await,
+        OTHERWISE
+    );
     assert_eq!(trial.text("a.txt").unwrap(), "one and more");
     assert!(trial.edits.lock().unwrap().is_empty());
 }
@@ -191,7 +200,7 @@ async fn edits_of_one_message_follow_each_other() {
         };
         trial
             .registry
-            .run(&work, &trial.host, &trial.cancelled)
+            .run(&work, &trial.context, &trial.cancelled)
             .await
     };
     // Side by side, as the calls of one message run.
@@ -201,7 +210,7 @@ async fn edits_of_one_message_follow_each_other() {
         "{outcomes:?}"
     );
     trial.call = CallKey(3);
-    assert_eq!(trial.run_text("edit_file", args("x", "y")).await, STALE);
+    assert_eq!(trial.run_text("edit_file", args("x", "y")).await, OTHERWISE);
     assert_eq!(trial.text("a.txt").unwrap(), "1\n1 2\nx\nx\n");
 }
 
@@ -215,7 +224,7 @@ async fn the_preview_is_the_whole_change() {
         must_ask,
         ..
     } = trial.prepared("edit_file", args("two", "2\u{202e}")).await;
-    let uri = format!("file://{}/a.txt", trial.host.workspace.root().display());
+    let uri = format!("file://{}/a.txt", trial.context.files.root().display());
     let (old, new) = ("one\ntwo\n".to_owned(), "one\n2\u{202e}\n".to_owned());
     assert_eq!(
         preview,
@@ -286,7 +295,7 @@ async fn is_on_record_before_it_happens() {
     };
     assert_eq!(*trial.edits.lock().unwrap(), [(edit, Some("one\n".into()))]);
     assert_eq!(
-        (trial.host.read_blob)(&sha256(b"one\n"), 0..9).unwrap(),
+        (trial.context.read_blob)(&sha256(b"one\n"), 0..9).unwrap(),
         b"one\n"
     );
 }
@@ -295,6 +304,7 @@ async fn is_on_record_before_it_happens() {
 async fn clients_get_the_diff_and_the_model_knows_its_own_edit() {
     let mut trial = read("one\ntwo\n").await;
     trial.call = CallKey(1);
+    trial.prepared("edit_file", args("two", "2")).await;
     let ToolOutcome::Success(output) = trial.run("edit_file", args("two", "2")).await else {
         panic!("it is there")
     };
@@ -309,13 +319,13 @@ async fn clients_get_the_diff_and_the_model_knows_its_own_edit() {
 #[tokio::test]
 async fn keeps_permissions_and_links() {
     let trial = read("one").await;
-    let path = trial.host.workspace.root().join("a.txt");
+    let path = trial.context.files.root().join("a.txt");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
     trial.link("link", "a.txt");
     let args = json!({"path": "link", "old_text": "one", "new_text": "1"});
     trial.check("edit_file", args, "ok: Changed `a.txt`.").await;
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o750);
-    assert!(trial.host.workspace.root().join("link").is_symlink());
+    assert!(trial.context.files.root().join("link").is_symlink());
     assert_eq!(trial.text("a.txt").unwrap(), "1");
 }
 
@@ -381,7 +391,7 @@ async fn many_edits_side_by_side_all_arrive() {
     }
     let runs = edits
         .iter()
-        .map(|work| trial.registry.run(work, &trial.host, &trial.cancelled));
+        .map(|work| trial.registry.run(work, &trial.context, &trial.cancelled));
     for outcome in futures_util::future::join_all(runs).await {
         assert!(matches!(outcome, ToolOutcome::Success(_)), "{outcome:?}");
     }

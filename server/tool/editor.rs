@@ -40,24 +40,24 @@ pub trait Editor: Send + Sync {
 /// An open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDocument {
-    /// What stands in the editor.
+    /// The text in the editor.
     pub text: String,
-    /// Which document and state that is.
+    /// The document and its state.
     pub buffer: Buffer,
 }
 
-/// Which state of which open document a text is.
+/// A state of an open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// The document, as the editor names it.
     pub uri: String,
     /// The editor's count of its states.
     pub version: i32,
-    /// It has changes that are not saved.
+    /// Whether the document has unsaved changes.
     pub dirty: bool,
     /// Some of these are the user's own, not only edits of tools.
     pub users: bool,
-    /// How its file compares with it.
+    /// Comparison with its file.
     pub file: FileText,
 }
 
@@ -85,10 +85,10 @@ pub struct BufferEdit<'a> {
     pub new: &'a str,
 }
 
-/// Why an open document was not changed.
+/// Reason why an open document was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// It is not in the state that the edit starts from. Nothing was changed.
+    /// The document is not in the state that the edit starts from. Nothing was changed.
     #[error("the document changed meanwhile; read the file again")]
     Stale,
     /// The editor said no. Nothing was changed.

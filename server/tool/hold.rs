@@ -13,10 +13,10 @@ use super::{
     },
 };
 
-/// What a program runs inside of, if anything.
+/// Confinement of a program.
 pub(super) struct Hold {
     pub(super) walls: Option<Walls>,
-    /// What other programs take code from, as it was before.
+    /// Protected places before the run.
     before: Option<Places>,
 }
 
@@ -24,7 +24,7 @@ impl Hold {
     /// Makes it for a program that runs in this folder of the workspace.
     pub(super) async fn new(
         work: &CallWork,
-        host: &Arc<ToolContext>,
+        context: &Arc<ToolContext>,
         held: Confinement,
         cwd: PathBuf,
     ) -> Result<Self, String> {
@@ -34,8 +34,8 @@ impl Hold {
                 before: None,
             });
         };
-        let walls = off_thread(work, host, move |_, host| {
-            let (rules, root) = (&host.sandbox.rules, host.workspace.root());
+        let walls = off_thread(work, context, move |_, context| {
+            let (rules, root) = (&context.sandbox.rules, context.files.root());
             let places = rules.places_before(root);
             Ok((rules.walls(&means, root, &cwd, &places), places))
         });
@@ -50,18 +50,18 @@ impl Hold {
     pub(super) async fn made(
         self,
         work: &CallWork,
-        host: &Arc<ToolContext>,
+        context: &Arc<ToolContext>,
     ) -> Result<Vec<String>, String> {
         let Some(before) = self.before else {
             return Ok(Vec::new());
         };
-        off_thread(work, host, move |_, host| Ok(made(host, &before))).await
+        off_thread(work, context, move |_, context| Ok(made(context, &before))).await
     }
 }
 
-fn made(host: &ToolContext, before: &Places) -> Vec<String> {
-    let root = host.workspace.root();
-    let rules = &host.sandbox.rules;
+fn made(context: &ToolContext, before: &Places) -> Vec<String> {
+    let root = context.files.root();
+    let rules = &context.sandbox.rules;
     let made = places::made(before, &rules.places_after(root, before));
     let taken_back = rules.take_back(&made);
     let names = made.iter().map(|path| {
@@ -72,9 +72,9 @@ fn made(host: &ToolContext, before: &Places) -> Vec<String> {
         }
     });
     let names: Vec<String> = names.collect();
-    host.sandbox.note_made(&names);
+    context.sandbox.note_made(&names);
     if names.iter().any(|name| is_settings(name)) {
-        (host.distrust)();
+        (context.distrust)();
     }
     names
 }
@@ -104,7 +104,7 @@ pub(super) fn remark(made: &[String]) -> String {
     format!(" It made or replaced {names}, from which other programs take code.")
 }
 
-/// What a program does not see, for people and for the model.
+/// Unsaved changes that a program does not see, for people and for the model.
 pub(super) fn not_seen(unsaved: &[String]) -> Option<String> {
     let names = short_line(&unsaved.join(", "), 1000);
     (!unsaved.is_empty()).then(|| format!("Unsaved in the editor: {names}"))

@@ -5,16 +5,17 @@
 
 use std::{
     io::Read,
-    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, regular};
+use aside_base::{
+    environment, regular,
+    system::folders::{AsFolder, EntryKind, kind, open, open_file},
+};
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder, Glob},
 };
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 
 /// Bytes of one file with rules, its rules, and bytes of a rule; what goes beyond does not count.
 const FILE_BYTES: u64 = 64 << 10;
@@ -41,7 +42,7 @@ struct Level {
     ignore: Gitignore,
     gitignore: Gitignore,
     exclude: Gitignore,
-    /// It is a repository of its own: rules of Git's from above end here.
+    /// Whether the folder is a repository of its own, where Git's rules from above end.
     is_repository: bool,
 }
 
@@ -59,12 +60,12 @@ impl IgnoreRules {
     }
 
     /// Enters a folder, which is at this path.
-    pub(super) fn enter(&mut self, folder: &impl AsFd, path: &Path) {
+    pub(super) fn enter(&mut self, folder: &impl AsFolder, path: &Path) {
         let ignore = read(folder, ".ignore");
         let gitignore = read(folder, ".gitignore");
         let is_repository = kind(folder, ".git").is_some();
-        let git = is_repository.then(|| open_folder(folder, ".git")).flatten();
-        let info = git.and_then(|git| open_folder(&git, "info"));
+        let git = is_repository.then(|| open(folder, ".git").ok()).flatten();
+        let info = git.and_then(|git| open(&git, "info").ok());
         let exclude = info.and_then(|info| read(&info, "exclude"));
         let level = Level {
             ignore: self.build(path, ignore.as_deref()),
@@ -132,27 +133,15 @@ fn decided(found: Match<&Glob>) -> Option<bool> {
 }
 
 /// The bytes of a file in a folder, and one more than count where there are more. None where it is no regular file.
-fn read(folder: &impl AsFd, name: &str) -> Option<Vec<u8>> {
-    if kind(folder, name)? != FileType::RegularFile {
+fn read(folder: &impl AsFolder, name: &str) -> Option<Vec<u8>> {
+    if kind(folder, name)? != EntryKind::File {
         return None;
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | regular::CAUTIOUS;
-    let file = std::fs::File::from(openat(folder, name, flags, Mode::empty()).ok()?);
+    let file = open_file(folder, name).ok()?;
     regular::check(&file.metadata().ok()?).ok()?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-fn kind(folder: &impl AsFd, name: &str) -> Option<FileType> {
-    let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileType::from_raw_mode(about.st_mode))
-}
-
-/// Opens a folder in a folder; a link is none.
-pub(super) fn open_folder(folder: &impl AsFd, name: impl rustix::path::Arg) -> Option<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(folder, name, flags, Mode::empty()).ok()
 }
 
 /// The file with the user's own rules: as the user's settings of Git name it, else where Git looks for it.

@@ -1,37 +1,30 @@
 //! `list_files`: the files beneath a folder.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
-use aside_base::visible::{short_line, visible};
 
+use aside_base::visible::{short_line, visible};
+use aside_turn::input::{ToolOutcome, ToolOutput};
 
 use super::{
-    Tool, ToolContext, ToolSpec, arguments, off_thread, outcome,
+    BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
     output::counted,
-    preparation,
-    walk::{FileWalk, RULES_CUT, WalkEnd, WalkedFile},
+    walk::{RULES_CUT, WalkEnd, WalkedFile},
 };
 
 /// Files that are listed at once.
 const FILES: usize = 1000;
 
-/// The tool `list_files`.
-pub(super) struct ListFiles(ToolSpec);
-
+/// The tool `list_files`, as the arguments of a call.
 #[derive(Deserialize)]
-struct ListFilesArguments {
+pub(super) struct ListFiles {
     path: Option<String>,
     glob: Option<String>,
 }
 
-impl ListFiles {
-    pub(super) fn new() -> Self {
-        Self(ToolSpec::new(
+impl BlockingTool for ListFiles {
+    fn spec() -> ToolSpec {
+        ToolSpec::new(
             "list_files",
             "List the files beneath a folder, a path a line, without those that .gitignore names.",
             json!({
@@ -42,28 +35,25 @@ impl ListFiles {
                 },
                 "additionalProperties": false
             }),
-        ))
+        )
+    }
+
+    fn plan(self, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let folder = self.path.as_deref().unwrap_or(".");
+        let title = format!("List {}", short_line(folder, 80));
+        Ok(planning.blocking(title, move |run| list(&self, &run)))
     }
 }
 
-fn run(
-    work: &CallWork,
-    host: &ToolContext,
-    cancelled: &CancellationToken,
-) -> Result<ToolOutcome, String> {
-    let args: ListFilesArguments = arguments(work)?;
+fn list(args: &ListFiles, run: &ToolRun) -> Result<ToolOutcome, String> {
     let folder = args.path.as_deref().unwrap_or(".");
-    let walk = FileWalk {
-        workspace: &host.workspace,
-        folder,
-        glob: args.glob.as_deref(),
-        cancelled,
-    };
+    let files = &run.context.files;
+    let walk = files.walk(folder, args.glob.as_deref(), &run.cancelled);
     let mut content = String::new();
     let mut count = 0;
     let walked = walk.each(|WalkedFile { path, .. }| {
         let line = visible(path);
-        if count >= FILES || content.len() + line.len() > host.room() {
+        if count >= FILES || content.len() + line.len() > run.context.room() {
             return false;
         }
         content.push_str(&line);
@@ -88,41 +78,10 @@ fn run(
     }))
 }
 
-#[async_trait]
-impl Tool for ListFiles {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
-        preparation(arguments::<ListFilesArguments>(work).map(|args| {
-            Preparation::Ready(Prepared {
-                title: format!(
-                    "List {}",
-                    short_line(args.path.as_deref().unwrap_or("."), 80)
-                ),
-                hash: aside_base::digest::of_parts(&["list_files", &work.arguments.to_string()]),
-                sandboxed: true,
-                ..Prepared::default()
-            })
-        }))
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let token = cancelled.clone();
-        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     const FILES: &[(&str, &str)] = &[
         ("src/b.rs", ""),

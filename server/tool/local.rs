@@ -5,25 +5,24 @@
 
 use std::{ffi::OsString, io::Read, path::Path, sync::Arc};
 
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
 use aside_base::{
     regular,
     visible::{in_sight, short_line},
 };
 use aside_turn::{
     effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome},
+    input::{Preview, ToolOutcome},
     question::Answer,
     rules::Class,
 };
-use async_trait::async_trait;
-use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    Tool, ToolContext, ToolSpec,
+    CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
     hold::{Hold, not_seen},
-    host::PreparedCall,
-    off_thread, outcome, preparation, probe,
+    off_thread, probe,
     process::{self, Job},
     sandbox::{CommandDecision, Confinement, commands::Verdict},
 };
@@ -38,21 +37,21 @@ const PROGRAM: u64 = 64 << 20;
 pub struct LocalDefinition {
     /// The name of the tool.
     pub name: String,
-    /// What it does and when to use it, for the model.
+    /// Description for the model.
     pub description: String,
     /// The program and its arguments, at least one. No shell reads it.
     pub command: Vec<String>,
     /// The JSON schema of the arguments: an object.
     pub parameters: Value,
-    /// What the program is given at each call besides.
+    /// Options that the program gets at each call.
     pub options: Map<String, Value>,
 }
 
 /// A tool that is a program of the user's.
 pub struct LocalTool {
-    about: ToolSpec,
+    spec: ToolSpec,
     definition: LocalDefinition,
-    /// What approvals are bound to, besides the call.
+    /// Hash of the definition, to which approvals are bound besides the call.
     hash: String,
 }
 
@@ -67,59 +66,34 @@ impl LocalTool {
             parameters,
             options,
         } = &definition;
-        let mut about = ToolSpec::new(name, description, parameters.clone());
-        about.class = Class::More;
-        about.questions = None;
-        about.runs_commands = true;
-        about.outside = true;
+        let mut spec = ToolSpec::new(name, description, parameters.clone());
+        spec.class = Class::More;
+        spec.questions = None;
+        spec.runs_commands = true;
+        spec.outside = true;
         let (parameters, options) = (parameters.to_string(), json!(options).to_string());
         let mut parts: Vec<&str> = vec![name, description, &parameters, &options];
         parts.extend(command.iter().map(String::as_str));
         let hash = aside_base::digest::of_parts(&parts);
         Self {
-            about,
+            spec,
             definition,
             hash,
         }
     }
 
-    async fn plan(&self, work: &CallWork, host: &Arc<ToolContext>) -> Result<LocalPlan, String> {
-        // The user's rules are for command lines of the model's; this command is the user's own.
-        let held = probe::confinement(host).await;
-        let decision = CommandDecision::new(held, &Verdict::Silent);
-        let decision = decision.ok_or("A rule of the user's denies this tool.")?;
-        let command = self.definition.command.clone();
-        let programs = off_thread(work, host, move |_, host| {
-            Ok(programs(host.workspace.root(), &command))
-        });
-        let programs = programs.await?;
-        // What is allowed inside the sandbox is not allowed outside of it.
-        let place = match decision.held {
-            Confinement::Inside(_) => "local tool in the sandbox",
-            Confinement::Outside(_) | Confinement::Free => "local tool",
-        };
-        let (arguments, root) = (work.arguments.to_string(), host.workspace.root());
-        let root = root.to_string_lossy();
-        let mut parts = vec![place, &self.hash, &arguments, &root];
-        parts.extend(programs.iter().map(String::as_str));
-        Ok(LocalPlan {
-            hash: aside_base::digest::of_parts(&parts),
-            decision,
-        })
-    }
-
-    /// What a person sees before the call may run: all of it.
-    fn preview(&self, work: &CallWork, host: &ToolContext) -> String {
+    /// The whole call, as a person sees it before it may run.
+    fn preview(&self, work: &CallWork, context: &ToolContext) -> String {
         let command = self.definition.command.iter().map(String::as_str);
         let line =
             shlex::try_join(command).unwrap_or_else(|_| format!("{:?}", self.definition.command));
         let arguments = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
-        let root = host.workspace.root().display();
+        let root = context.files.root().display();
         in_sight(&format!("{line}\nin {root}\nwith {arguments}")).into_owned()
     }
 
-    /// What the program reads.
-    fn input(&self, work: &CallWork, host: &ToolContext) -> Vec<u8> {
+    /// Input of the program.
+    fn input(&self, work: &CallWork, context: &ToolContext) -> Vec<u8> {
         let answers = work.answers.iter().map(|(id, answer)| {
             let value = match answer {
                 Answer::Value(value) => value.clone(),
@@ -134,26 +108,23 @@ impl LocalTool {
             "answers": answers,
             "options": self.definition.options,
             "context": {
-                "root": host.workspace.root().to_string_lossy(),
-                "conversation": host.conversation,
-                "turn": host.turn,
+                "root": context.files.root().to_string_lossy(),
+                "conversation": context.conversation,
+                "turn": context.turn,
             },
         });
         format!("{input}\n").into_bytes()
     }
 
-    async fn answer(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> Result<ToolOutcome, String> {
-        let plan = self.plan(work, host).await?;
-        if !host.seen().is_as_prepared(work.call, &plan.hash) {
-            return Err("What this would run changed since it was approved; call it again.".into());
-        }
-        let root = host.workspace.root().to_owned();
-        let hold = Hold::new(work, host, plan.decision.held, root.clone()).await?;
+    async fn answer(&self, held: Confinement, run: &ToolRun) -> Result<ToolOutcome, String> {
+        let ToolRun {
+            work,
+            context,
+            cancelled,
+            ..
+        } = run;
+        let root = context.files.root().to_owned();
+        let hold = Hold::new(work, context, held, root.clone()).await?;
         let mut words = self.definition.command.iter().map(OsString::from);
         let job = Job {
             call: work.call,
@@ -161,68 +132,63 @@ impl LocalTool {
             args: words.collect(),
             cwd: root,
             env: vec![],
-            time: host.limits.time,
-            drain: host.limits.drain,
+            time: context.limits.time,
+            drain: context.limits.drain,
             walls: hold.walls.clone(),
         };
-        let input = self.input(work, host);
-        let answered = process::answer(&job, &input, host, cancelled).await;
+        let input = self.input(work, context);
+        let answered = process::answer(&job, &input, context, cancelled).await;
         let answered = answered
             .map_err(|error| format!("{} could not be run: {error}; tell the user.", work.tool))?;
-        let made = hold.made(work, host).await?;
-        off_thread(work, host, move |work, host| {
-            Ok(printed::outcome_of(answered, &made, work, host))
+        let made = hold.made(work, context).await?;
+        off_thread(work, context, move |work, context| {
+            Ok(printed::outcome_of(answered, &made, work, context))
         })
         .await
     }
 }
 
-/// What a call would run.
-struct LocalPlan {
-    decision: CommandDecision,
-    hash: String,
-}
-
 #[async_trait]
 impl Tool for LocalTool {
-    fn about(&self) -> &ToolSpec {
-        &self.about
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await;
-        preparation(self.plan(work, host).await.map(|plan| {
-            let as_prepared = PreparedCall {
-                hash: plan.hash.clone(),
-                ..PreparedCall::default()
-            };
-            host.seen().prepared(work.call, as_prepared);
-            let program = self.definition.command.join(" ");
-            Preparation::Ready(Prepared {
-                class: Class::More,
-                title: format!("Run {}: `{}`", work.tool, short_line(&program, 60)),
-                preview: Some(Preview::Text {
-                    text: self.preview(work, host),
-                }),
-                approved: plan.decision.approved || (host.approved)(&plan.hash),
-                hash: plan.hash,
-                sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
-                must_ask: plan
-                    .decision
-                    .must_ask
-                    .map(|why| host.sandbox.with_made(why)),
-                note: not_seen(&unsaved.unwrap_or_default()),
-            })
-        }))
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        outcome(self.answer(work, host, cancelled).await)
+    async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let (work, context) = (planning.work().clone(), planning.context().clone());
+        // The user's rules are for command lines of the model's; this command is the user's own.
+        let held = probe::confinement(&context).await;
+        let decision = CommandDecision::new(held, &Verdict::Silent);
+        let decision =
+            decision.ok_or_else(|| "A rule of the user's denies this tool.".to_owned())?;
+        let command = self.definition.command.clone();
+        let looked = off_thread(&work, &context, move |_, context| {
+            let programs = programs(context.files.root(), &command);
+            Ok((programs, not_seen(&context.files.unsaved())))
+        });
+        let (programs, unsaved) = looked.await?;
+        // What is allowed inside the sandbox is not allowed outside of it.
+        let place = match decision.held {
+            Confinement::Inside(_) => "local tool in the sandbox",
+            Confinement::Outside(_) | Confinement::Free => "local tool",
+        };
+        let root = context.files.root().to_string_lossy();
+        let parts = [place, &self.hash, &work.arguments.to_string(), &root];
+        let parts: Vec<String> = parts
+            .map(str::to_owned)
+            .into_iter()
+            .chain(programs)
+            .collect();
+        let program = self.definition.command.join(" ");
+        let title = format!("Run {}: `{}`", work.tool, short_line(&program, 60));
+        let text = self.preview(&work, &context);
+        let held = decision.held.clone();
+        let plan = planning.running(title, |run| async move { self.answer(held, &run).await });
+        Ok(plan
+            .preview(Preview::Text { text })
+            .note(unsaved)
+            .bound_to(parts)
+            .in_program(decision))
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     sandbox::{Missing, SandboxRules, Walls, mend, setting, shell},
 };
 
-/// How long the trial may take.
+/// Time limit of the trial.
 const TIME: Duration = Duration::from_secs(10);
 /// Bytes of what bubblewrap says that are read.
 const MOST: usize = 16 << 10;
@@ -24,7 +24,7 @@ const MOST: usize = 16 << 10;
 const SCRIPT: &str =
     "test -d . && read -r stat </proc/1/stat && case $stat in *'(bwrap)'*) ;; *) exit 3;; esac";
 
-/// What was found out of such namespaces on this machine, once a process.
+/// Result of the trial on this machine, once a process.
 #[derive(Debug, Default)]
 pub struct ProcessNamespaces(OnceCell<Result<(), Missing>>);
 

@@ -1,4 +1,4 @@
-//! How tools word and bound what they return.
+//! Wording and bounds of the output of tools.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::ToolContext;
 
 /// Bytes of a result that are kept for `read_output`.
 const KEPT: usize = 16 << 20;
-/// What stands for a secret in what a tool says.
+/// Replacement for a secret in a tool's output.
 const REDACTED: &str = "[secret]";
 /// Bytes below which a secret is taken out as a whole word alone.
 const SHORT: usize = 4;
@@ -90,8 +90,8 @@ fn without_word(text: &str, word: &str) -> String {
 
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
 /// Where the rest cannot be kept, that is said: the tool ran all the same.
-pub fn fitted(host: &ToolContext, text: String) -> String {
-    let (head, tail) = (host.limits.head, host.limits.tail);
+pub fn fitted(context: &ToolContext, text: String) -> String {
+    let (head, tail) = (context.limits.head, context.limits.tail);
     if text.len() <= head + tail {
         return text;
     }
@@ -100,7 +100,7 @@ pub fn fitted(host: &ToolContext, text: String) -> String {
         text.floor_char_boundary(head),
         text.ceil_char_boundary(text.len() - tail),
     );
-    let rest = rest((host.keep_blob)(kept), start, "");
+    let rest = rest((context.keep_blob)(kept), start, "");
     let left_out = end - start;
     format!(
         "{}\n[{left_out} of {} bytes are left out here{rest}]\n{}",

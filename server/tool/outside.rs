@@ -21,7 +21,7 @@ use super::{
 /// The id of the question.
 pub(super) const QUESTION: &str = "outside";
 
-/// What programs say where the sandbox is in their way, and what they want then.
+/// Messages of programs that the sandbox hinders, with the access that they want.
 const SIGNS: &[(&str, &str)] = &[
     ("read-only file system", WRITES),
     ("erofs", WRITES),
@@ -67,40 +67,49 @@ pub(super) fn hindrance(ended: &Ended) -> Option<&'static str> {
 }
 
 impl OutsideCommand<'_> {
-    /// What an approval to run it outside is bound to.
-    pub(super) fn hash(&self) -> String {
-        let cwd = self.cwd.to_string_lossy();
-        aside_base::digest::of_parts(&["run_command outside the sandbox", self.command, &cwd])
+    /// Parts that an approval to run it outside is bound to.
+    pub(super) fn parts(&self) -> [String; 3] {
+        self.parts_as("run_command outside the sandbox")
+    }
+
+    /// Parts that an approval to run it in this way is bound to.
+    pub(super) fn parts_as(&self, way: &str) -> [String; 3] {
+        let cwd = self.cwd.to_string_lossy().into_owned();
+        [way.to_owned(), self.command.to_owned(), cwd]
+    }
+
+    fn hash(&self) -> String {
+        aside_base::digest::of_parts(&self.parts().each_ref().map(String::as_str))
     }
 
     /// Whether a person let it run outside before, for the turn or for good.
-    pub(super) fn is_allowed(&self, host: &ToolContext) -> bool {
+    pub(super) fn is_allowed(&self, context: &ToolContext) -> bool {
         let hash = self.hash();
-        host.sandbox.is_let_out(&hash) || (host.approved)(&hash)
+        context.sandbox.is_let_out(&hash) || (context.approved)(&hash)
     }
 
     /// Asks a person, if one is there, whether it may run outside, as inside it failed: `why`. False where nobody is
     /// asked, or the answer is no.
-    pub(super) async fn ask(&self, work: &CallWork, host: &Arc<ToolContext>, why: &str) -> bool {
-        let answer = (host.ask_live)(work.call, self.question(host, why)).await;
+    pub(super) async fn ask(&self, work: &CallWork, context: &Arc<ToolContext>, why: &str) -> bool {
+        let answer = (context.ask_live)(work.call, self.question(context, why)).await;
         let word = match &answer {
             Ok(Answer::Value(value)) => value.as_str().unwrap_or_default(),
             _ => "",
         };
         match Permission::of(word) {
             Some(Permission::Once) => {}
-            Some(Permission::Turn) => host.sandbox.let_out(self.hash()),
+            Some(Permission::Turn) => context.sandbox.let_out(self.hash()),
             Some(Permission::Always) => {
-                host.sandbox.let_out(self.hash());
-                (host.keep_approval)(self.approval(&work.tool));
+                context.sandbox.let_out(self.hash());
+                (context.keep_approval)(self.approval(&work.tool));
             }
             Some(Permission::No) | None => return false,
         }
         true
     }
 
-    fn question(&self, host: &ToolContext, why: &str) -> Question {
-        let why = host.sandbox.with_made(why.to_owned());
+    fn question(&self, context: &ToolContext, why: &str) -> Question {
+        let why = context.sandbox.with_made(why.to_owned());
         let mut context = self.shown();
         context += &format!("\nInside it failed: {why}.\nOutside it can do all that you can.");
         if let Some(rule) = &self.rule {

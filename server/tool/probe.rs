@@ -17,11 +17,11 @@ use super::{
     sandbox::{Confinement, Means, Missing, SandboxRules, mend, setting},
 };
 
-/// How long the probe may take.
+/// Time limit of the probe.
 const TIME: Duration = Duration::from_secs(10);
 /// Bytes of what it prints that are read.
 const MOST: usize = 64 << 10;
-/// What separates the parts of what it prints.
+/// Separator of the parts of its output.
 const MARK: &str = "-- aside --";
 
 /// Prints what the kernel says of it and of the network, reads the canary `$1`, and writes to it and to `$2`, which is
@@ -30,9 +30,9 @@ const SCRIPT: &str = "while read -r line; do echo \"$line\"; done </proc/self/st
     cat /proc/net/dev; echo; echo '-- aside --'; \
     cat \"$1\" 2>&1; (echo x >\"$1\") 2>/dev/null; (echo x >\"$2\") 2>/dev/null; echo; echo '-- aside --'";
 
-/// How a command of this workspace is held.
-pub(super) async fn confinement(host: &Arc<ToolContext>) -> Confinement {
-    let rules = &host.sandbox.rules;
+/// Confinement of commands in this workspace.
+pub(super) async fn confinement(context: &Arc<ToolContext>) -> Confinement {
+    let rules = &context.sandbox.rules;
     if !rules.wants_one() {
         let none = Missing {
             why: String::new(),
@@ -40,10 +40,10 @@ pub(super) async fn confinement(host: &Arc<ToolContext>) -> Confinement {
         };
         return rules.confine(Err(&none));
     }
-    let found = host
+    let found = context
         .sandbox
         .means
-        .get_or_init(|| stands(rules, host.workspace.root(), &host.supervisor));
+        .get_or_init(|| stands(rules, context.files.root(), &context.supervisor));
     rules.confine(found.await.as_ref())
 }
 
@@ -96,11 +96,11 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
     }
 }
 
-/// What a command in a sandbox must not reach.
+/// Targets that a sandboxed command must not reach.
 struct Bait {
     /// A file of Aside's own.
     canary: tempfile::NamedTempFile,
-    /// What it says.
+    /// Its output.
     word: String,
     /// A file that is not there, in a folder that the user can write in.
     absent: PathBuf,
@@ -131,7 +131,7 @@ impl Bait {
     }
 }
 
-/// What came of the probe.
+/// Result of the probe.
 struct Tried<'a> {
     output: &'a str,
     canary: &'a str,
@@ -139,12 +139,12 @@ struct Tried<'a> {
     network: bool,
 }
 
-/// Why the walls do not stand.
+/// Reason why the sandbox does not work.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
     /// The script did not run to its end.
     NotStarted,
-    /// It could do what it must not.
+    /// The probe reached something that it must not.
     Leaks(&'static str),
 }
 

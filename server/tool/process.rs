@@ -112,18 +112,18 @@ impl CommandEnd {
 /// Fails if the supervisor cannot be started.
 pub async fn run(
     job: &Job,
-    host: &Arc<ToolContext>,
+    context: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> io::Result<Ended> {
     let mut heard = Heard {
-        output: Capture::new(host, job.call, KEPT),
+        output: Capture::new(context, job.call, KEPT),
         errors: None,
     };
     let how = attend(job, None, &mut heard, cancelled).await?;
     let finish = {
-        let host = host.clone();
+        let context = context.clone();
         let kept = heard.output.kept;
-        move || kept.finish(&host)
+        move || kept.finish(&context)
     };
     // The command ran, even if its output cannot be kept.
     let output = tokio::task::spawn_blocking(finish).await;
@@ -149,15 +149,15 @@ pub(super) struct Answered {
 pub(super) async fn answer(
     job: &Job,
     input: &[u8],
-    host: &Arc<ToolContext>,
+    context: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> io::Result<Answered> {
     let mut heard = Heard {
         output: Capture {
             live: 0,
-            ..Capture::new(host, job.call, KEPT)
+            ..Capture::new(context, job.call, KEPT)
         },
-        errors: Some(Capture::new(host, job.call, KEPT_ERRORS)),
+        errors: Some(Capture::new(context, job.call, KEPT_ERRORS)),
     };
     let file = unnamed()?;
     let mut writer = &file;
@@ -208,8 +208,8 @@ async fn attend(
         Some(_) => Errors::Apart,
         None => Errors::Together,
     };
-    let host = heard.output.host;
-    let mut running = start(job, &host.supervisor, &mark, Wires { input, errors })?;
+    let context = heard.output.context;
+    let mut running = start(job, &context.supervisor, &mark, Wires { input, errors })?;
     let deadline = Instant::now() + job.time;
     let why = loop {
         tokio::select! {
@@ -366,7 +366,7 @@ impl RunningCommand {
 
 /// An output that is being read.
 struct Capture<'a> {
-    host: &'a ToolContext,
+    context: &'a ToolContext,
     call: CallKey,
     kept: BoundedOutput,
     /// Number of bytes that clients may still be shown.
@@ -377,11 +377,11 @@ struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    fn new(host: &'a ToolContext, call: CallKey, most: usize) -> Self {
+    fn new(context: &'a ToolContext, call: CallKey, most: usize) -> Self {
         Self {
-            host,
+            context,
             call,
-            kept: BoundedOutput::new(host.limits.head, host.limits.tail, most),
+            kept: BoundedOutput::new(context.limits.head, context.limits.tail, most),
             live: LIVE,
             partial: vec![],
             chunk: vec![0; CHUNK],
@@ -411,10 +411,10 @@ impl<'a> Capture<'a> {
         let text = printable(&self.partial[..whole]);
         self.partial.drain(..whole);
         if !text.is_empty() {
-            (self.host.output)(self.call, &text);
+            (self.context.output)(self.call, &text);
         }
         if self.kept.total() + count as u64 >= self.live {
-            (self.host.output)(self.call, "\n[The rest is not shown while it runs.]\n");
+            (self.context.output)(self.call, "\n[The rest is not shown while it runs.]\n");
         }
     }
 }

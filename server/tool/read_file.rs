@@ -1,38 +1,27 @@
 //! `read_file`: a text file, or some of its lines.
 
-use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Read},
-    sync::Arc,
-};
+use std::io::{self, BufRead, BufReader, Read};
 
-use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
-use aside_base::visible::short_line;
 
+use aside_base::visible::short_line;
+use aside_turn::input::{ToolOutcome, ToolOutput};
 
 use super::{
-    Tool, ToolContext, ToolSpec, arguments,
-    change::sentence,
-    host::PreparedCall,
-    invalid, off_thread, outcome,
+    BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
+    frame::{ReadPermit, Readable, TextSource},
     output::cut,
-    preparation,
-    readable::{Readable, TextSource},
     workspace::{PathError, TextFile},
 };
 
-/// What follows a line that was cut.
+/// Text behind a line that was cut.
 const LONG_LINE: &str = "\n[this line is longer and was cut; use search to find what is in it]";
 
-/// The tool `read_file`.
-pub(super) struct ReadFile(ToolSpec);
-
+/// The tool `read_file`, as the arguments of a call.
 #[derive(Deserialize)]
-struct ReadFileArguments {
+pub(super) struct ReadFile {
     path: String,
     from_line: Option<usize>,
     to_line: Option<usize>,
@@ -40,9 +29,9 @@ struct ReadFileArguments {
     line_numbers: bool,
 }
 
-impl ReadFile {
-    pub(super) fn new() -> Self {
-        Self(ToolSpec::new(
+impl BlockingTool for ReadFile {
+    fn spec() -> ToolSpec {
+        ToolSpec::new(
             "read_file",
             "Read a text file of the workspace. A long one is given in parts: the result says how to go on. \
              The text comes exactly as it is in the file, so that it can be copied into an edit; with \
@@ -58,61 +47,29 @@ impl ReadFile {
                 "required": ["path"],
                 "additionalProperties": false
             }),
-        ))
+        )
+    }
+
+    fn plan(self, mut planning: Planning) -> Result<CallPlan, Unplanned> {
+        if self
+            .to_line
+            .is_some_and(|to| to < self.from_line.unwrap_or(1))
+        {
+            return Err(planning.invalid("`to_line` is before `from_line`").into());
+        }
+        let file = planning.open(&self.path)?;
+        let title = format!("Read {}", short_line(file.path(), 80));
+        let parts = ["read_file", file.path()].map(str::to_owned);
+        let plan = planning.blocking(title, move |run| read(&self, file, &run));
+        // What is allowed for longer counts for all lines of the file.
+        Ok(plan.bound_to(parts))
     }
 }
 
-/// Opens the file and says what reading it is, so that a run reads what was asked for.
-fn open(
-    work: &CallWork,
-    host: &ToolContext,
-) -> Result<(ReadFileArguments, Readable, String), String> {
-    let args: ReadFileArguments = arguments(work)?;
-    if args
-        .to_line
-        .is_some_and(|to| to < args.from_line.unwrap_or(1))
-    {
-        return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
-    }
-    let opened = host.readable(&args.path).map_err(sentence)?;
-    let hash = aside_base::digest::of_parts(&["read_file", &opened.path]);
-    Ok((args, opened, hash))
-}
-
-fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {
-    let (_, opened, hash) = open(work, host)?;
-    let as_prepared = PreparedCall {
-        hash: hash.clone(),
-        ..PreparedCall::default()
-    };
-    host.seen().prepared(work.call, as_prepared);
-    let must_ask = opened
-        .secret
-        .then(|| format!("{} may hold secrets", short_line(&opened.path, 80)));
-    Ok(Preparation::Ready(Prepared {
-        title: format!("Read {}", short_line(&opened.path, 80)),
-        approved: (host.approved)(&hash),
-        hash,
-        must_ask,
-        sandboxed: true,
-        ..Prepared::default()
-    }))
-}
-
-fn run(
-    work: &CallWork,
-    host: &ToolContext,
-    cancelled: &CancellationToken,
-) -> Result<ToolOutcome, String> {
-    let (args, opened, hash) = open(work, host)?;
-    if !host.seen().is_as_prepared(work.call, &hash) {
-        return Err(format!(
-            "`{}` leads to another file by now; try again.",
-            args.path
-        ));
-    }
-    if opened.is_large() {
-        let (content, summary) = lines_of_large(&args, opened, host.room(), cancelled)?;
+fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, String> {
+    let room = run.context.room();
+    if file.is_large() {
+        let (content, summary) = lines_of_large(args, file, run, room)?;
         // Nothing is noted: no tool changes such a file.
         return Ok(ToolOutcome::Success(ToolOutput {
             content,
@@ -120,9 +77,9 @@ fn run(
             ..ToolOutput::default()
         }));
     }
-    let file = opened.text().map_err(sentence)?;
-    let (content, summary) = excerpt(&args, &file, host.room())?;
-    let details = host.seen().note(&file.path, &file.hash);
+    let file = file.text(&run.permit)?;
+    let (content, summary) = excerpt(args, &file, room)?;
+    let details = run.context.seen().note(&file.path, &file.hash);
     let output = ToolOutput {
         content,
         summary,
@@ -133,11 +90,7 @@ fn run(
 }
 
 /// The lines that are wanted, as far as there is room, and how to go on.
-fn excerpt(
-    args: &ReadFileArguments,
-    file: &TextFile,
-    room: usize,
-) -> Result<(String, String), String> {
+fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, String), String> {
     let path = &file.path;
     let total = file.text.lines().count();
     let from = args.from_line.unwrap_or(1);
@@ -177,16 +130,16 @@ fn excerpt(
 /// The lines that are wanted of a file that is too large to be held, as far as there is room. How many it has is not
 /// known.
 fn lines_of_large(
-    args: &ReadFileArguments,
-    opened: Readable,
+    args: &ReadFile,
+    file: Readable,
+    run: &ToolRun,
     room: usize,
-    cancelled: &CancellationToken,
 ) -> Result<(String, String), String> {
-    let path = opened.path.clone();
-    let mut lines = LargeText::new(opened).map_err(sentence)?;
+    let path = file.path().to_owned();
+    let mut lines = LargeText::new(file, &run.permit)?;
     let from = args.from_line.unwrap_or(1);
     let failed = |error: io::Error| format!("`{path}` cannot be read: {error}.");
-    let skipped = lines.skip(from - 1, cancelled).map_err(failed)?;
+    let skipped = lines.skip(from - 1, &run.cancelled).map_err(failed)?;
     if skipped < from - 1 {
         return Err(format!("`{path}` has {skipped} lines only."));
     }
@@ -211,7 +164,7 @@ fn lines_of_large(
     if to < from {
         return Err(format!("`{path}` has {to} lines only."));
     }
-    let mut content = text_of(content).ok_or_else(|| sentence(PathError::Binary(path.clone())))?;
+    let mut content = text_of(content).ok_or_else(|| PathError::Binary(path.clone()))?;
     cut(&mut content, room, LONG_LINE);
     let end = if content.ends_with('\n') { "" } else { "\n" };
     let further = match is_last {
@@ -236,17 +189,19 @@ fn text_of(mut bytes: Vec<u8>) -> Option<String> {
 }
 
 /// A large file, read from its beginning and never held.
-struct LargeText(BufReader<File>);
+struct LargeText(BufReader<Box<dyn Read>>);
 
 impl LargeText {
-    fn new(opened: Readable) -> Result<Self, PathError> {
-        let TextSource::File(file) = opened.source else {
-            return Err(PathError::TooLarge(opened.path));
+    fn new(file: Readable, permit: &ReadPermit) -> Result<Self, PathError> {
+        let path = file.path().to_owned();
+        let TextSource::File(file) = file.source(permit)? else {
+            return Err(PathError::TooLarge(path));
         };
-        let mut file = BufReader::with_capacity(1 << 18, file.into_file());
+        let file: Box<dyn Read> = Box::new(file.into_file());
+        let mut file = BufReader::with_capacity(1 << 18, file);
         // No line of it need be looked for. What cannot be read is told of where that is wanted.
         match file.fill_buf() {
-            Ok(first) if first.contains(&0) => Err(PathError::Binary(opened.path)),
+            Ok(first) if first.contains(&0) => Err(PathError::Binary(path)),
             _ => Ok(Self(file)),
         }
     }
@@ -289,33 +244,11 @@ impl LargeText {
     }
 }
 
-#[async_trait]
-impl Tool for ReadFile {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        preparation(off_thread(work, host, prepare).await)
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let token = cancelled.clone();
-        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::trial::ToolTrial;
     use aside_base::digest::sha256;
-
-use super::*;
-    use crate::tool::trial::ToolTrial;
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;
@@ -365,7 +298,7 @@ use super::*;
     async fn a_long_file_comes_in_parts() {
         let line = "x".repeat(999) + "\n";
         let trial = ToolTrial::new(&[("a.txt", &line.repeat(100))]);
-        let room = trial.host.room();
+        let room = trial.context.room();
         let text = trial.call("read_file", json!({"path": "a.txt"})).await;
         assert!(
             text.ends_with("\n[lines 1 to 32 of 100; go on with from_line=33]"),
@@ -381,8 +314,11 @@ use super::*;
     #[tokio::test]
     async fn a_large_file_is_binary_by_its_beginning() {
         let trial = ToolTrial::new(&[("a.bin", "")]);
-        let path = trial.host.workspace.root().join("a.bin");
-        File::create(&path).unwrap().set_len(17 << 20).unwrap();
+        let path = trial.context.files.root().join("a.bin");
+        std::fs::File::create(&path)
+            .unwrap()
+            .set_len(17 << 20)
+            .unwrap();
         // A line of it that is looked for is not there.
         for from in [1, 2] {
             trial
@@ -398,7 +334,7 @@ use super::*;
     #[tokio::test]
     async fn a_file_that_is_too_large_to_be_held_is_read_by_lines() {
         let trial = ToolTrial::new(&[("a.txt", "one\n")]);
-        let path = trial.host.workspace.root().join("a.txt");
+        let path = trial.context.files.root().join("a.txt");
         let line = "x".repeat(1023) + "\n";
         let mut text = line.repeat(17 << 10);
         text.push_str("the last");
@@ -427,13 +363,13 @@ use super::*;
         );
         let text = trial.call("read_file", json!({"path": "a.txt"})).await;
         assert!(
-            text.ends_with(&of(1, 32)) && text.len() < trial.host.room() + 100,
+            text.ends_with(&of(1, 32)) && text.len() < trial.context.room() + 100,
             "{}",
             text.len()
         );
         std::fs::write(&path, vec![b'x'; 17 << 20]).unwrap();
         let text = trial.call("read_file", json!({"path": "a.txt"})).await;
-        assert!(text.len() < trial.host.room() + 200, "{}", text.len());
+        assert!(text.len() < trial.context.room() + 200, "{}", text.len());
         assert!(text.ends_with(&of(1, 1)), "{}", &text[text.len() - 200..]);
     }
 
@@ -446,21 +382,20 @@ use super::*;
             "{}",
             text.len()
         );
-        assert!(text.len() < trial.host.room() + 100);
+        assert!(text.len() < trial.context.room() + 100);
     }
 
     #[tokio::test]
     async fn the_content_that_was_read_is_known_and_on_record() {
         let trial = ToolTrial::new(&[("sub/a.txt", "text")]);
-        let ToolOutcome::Success(output) = trial
-            .run("read_file", json!({"path": "./sub/../sub/a.txt"}))
-            .await
-        else {
+        let args = json!({"path": "./sub/../sub/a.txt"});
+        trial.prepared("read_file", args.clone()).await;
+        let ToolOutcome::Success(output) = trial.run("read_file", args).await else {
             panic!("it is there")
         };
         let hash = sha256(b"text");
         assert_eq!(output.details, Some(json!({"read": {"sub/a.txt": hash}})));
-        assert_eq!(trial.host.seen().hash("sub/a.txt"), Some(hash.as_str()));
+        assert_eq!(trial.context.seen().hash("sub/a.txt"), Some(hash.as_str()));
     }
 
     #[tokio::test]
@@ -497,7 +432,7 @@ use super::*;
         let text = trial.run_text("read_file", args).await;
         assert_eq!(
             text,
-            "error: `a.txt` leads to another file by now; try again."
+            "error: What this call would do changed since it was prepared; look again, and call it again."
         );
     }
 }

@@ -1,31 +1,25 @@
 //! `read_output`: the rest of an output that was cut.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
+
 use aside_base::visible::{printable, short_line};
+use aside_turn::input::{ToolOutcome, ToolOutput};
 
+use super::{BlockingTool, CallPlan, Planning, ToolContext, ToolRun, ToolSpec, Unplanned};
 
-use super::{Tool, ToolContext, ToolSpec, arguments, off_thread, outcome};
-
-/// The tool `read_output`.
-pub(super) struct ReadOutput(ToolSpec);
-
+/// The tool `read_output`, as the arguments of a call.
 #[derive(Deserialize)]
-struct ReadOutputArguments {
+pub(super) struct ReadOutput {
     id: String,
     #[serde(default)]
     from: u64,
     length: Option<u64>,
 }
 
-impl ReadOutput {
-    pub(super) fn new() -> Self {
-        Self(ToolSpec::new(
+impl BlockingTool for ReadOutput {
+    fn spec() -> ToolSpec {
+        ToolSpec::new(
             "read_output",
             "Read on in an output that was too long to be shown whole.",
             json!({
@@ -38,20 +32,24 @@ impl ReadOutput {
                 "required": ["id"],
                 "additionalProperties": false
             }),
-        ))
+        )
+    }
+
+    fn plan(self, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let read = move |run: ToolRun| read(&self, &run.context);
+        Ok(planning.blocking("Read on in an output", read))
     }
 }
 
-fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
-    let args: ReadOutputArguments = arguments(work)?;
+fn read(args: &ReadOutput, context: &ToolContext) -> Result<ToolOutcome, String> {
     let unknown = || format!("There is no output {}.", short_line(&args.id, 80));
     if !aside_base::digest::is_sha256(&args.id) {
         return Err(unknown());
     }
-    let room = host.room() as u64;
+    let room = context.room() as u64;
     let length = args.length.unwrap_or(room).min(room);
     let end = args.from.saturating_add(length);
-    let bytes = (host.read_blob)(&args.id, args.from..end).map_err(|_| unknown())?;
+    let bytes = (context.read_blob)(&args.id, args.from..end).map_err(|_| unknown())?;
     let mut content = match bytes.is_empty() {
         true => "[the output ends before]".to_owned(),
         false => printable(&bytes),
@@ -67,40 +65,15 @@ fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
     }))
 }
 
-#[async_trait]
-impl Tool for ReadOutput {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
-        Preparation::Ready(Prepared {
-            title: "Read on in an output".into(),
-            hash: aside_base::digest::of_parts(&["read_output", &work.arguments.to_string()]),
-            sandboxed: true,
-            ..Prepared::default()
-        })
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        _cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        outcome(off_thread(work, host, run).await)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     #[tokio::test]
     async fn reads_on() {
         let trial = ToolTrial::new(&[]);
-        let id = (trial.host.keep_blob)(b"0123456789").unwrap();
+        let id = (trial.context.keep_blob)(b"0123456789").unwrap();
         let check = async |from: u64, length: Option<u64>, outcome: &str| {
             let args = match length {
                 Some(length) => json!({"id": id, "from": from, "length": length}),

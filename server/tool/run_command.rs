@@ -6,19 +6,25 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use aside_base::{digest, visible::{in_sight, short_line, visible}};
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput}, rules::Class};
 
+use aside_base::visible::{in_sight, short_line, visible};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
 
 use super::{
-    Tool, ToolContext, ToolSpec, arguments,
+    BuiltIn, CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
     hold::{Hold, not_seen, remark, warning},
-    host::PreparedCall,
-    off_thread, outcome,
+    off_thread,
     outside::{self, OutsideCommand},
     probe,
     process::{self, CommandEnd, Ended, Job},
-    sandbox::{self, CommandDecision, Confinement, commands::Verdict},
+    sandbox::{
+        self, CommandDecision, Confinement,
+        commands::{Verdict, sparing, verdict},
+    },
     workspace::Folder,
 };
 
@@ -32,9 +38,9 @@ struct RunCommandArguments {
     timeout_seconds: Option<u64>,
 }
 
-impl RunCommand {
-    pub(super) fn new() -> Self {
-        let mut about = ToolSpec::new(
+impl BuiltIn for RunCommand {
+    fn tool() -> Arc<dyn Tool> {
+        let mut spec = ToolSpec::new(
             "run_command",
             "Run a command line with `sh -c` and get its output: standard output and error together, the \
              middle of a long one left out and kept for `read_output`. It has no standard input and no \
@@ -51,218 +57,157 @@ impl RunCommand {
                 "additionalProperties": false
             }),
         );
-        about.class = Class::More;
-        about.runs_commands = true;
-        about.questions = Some(&[outside::QUESTION]);
-        about.prompt_labels = &[(outside::QUESTION, "Outside the sandbox")];
-        about.asks_people = true;
-        Self(about)
+        spec.class = Class::More;
+        spec.runs_commands = true;
+        spec.questions = Some(&[outside::QUESTION]);
+        spec.prompt_labels = &[(outside::QUESTION, "Outside the sandbox")];
+        spec.asks_people = true;
+        Arc::new(Self(spec))
     }
 }
 
-/// What a call would run.
+/// The command of a call.
 struct CommandPlan {
     args: RunCommandArguments,
     cwd: Folder,
-    decision: CommandDecision,
-    hash: String,
-    /// A person let exactly this run outside of the sandbox before.
-    is_let_out: bool,
-    /// The rule that would let it run unasked, as a sentence.
-    sparing: Option<String>,
+    /// Documents with unsaved changes, which the command does not see.
+    unsaved: Option<String>,
 }
 
 impl CommandPlan {
-    /// How long it may run: no argument widens what the user set.
-    fn time(&self, host: &ToolContext) -> Duration {
+    /// Maximum duration of the command. No argument extends the user's limit.
+    fn time(&self, context: &ToolContext) -> Duration {
         let wanted = self.args.timeout_seconds.map(Duration::from_secs);
-        wanted.map_or(host.limits.time, |wanted| wanted.min(host.limits.time))
+        wanted.map_or(context.limits.time, |wanted| {
+            wanted.min(context.limits.time)
+        })
+    }
+
+    /// Runs the command, and once more outside the sandbox if it failed because of that and a person allows it.
+    async fn run(self, held: Confinement, run: ToolRun) -> Result<ToolOutcome, String> {
+        let plan = self;
+        let ToolRun {
+            work,
+            context,
+            cancelled,
+            ..
+        } = &run;
+        let unsaved = plan
+            .unsaved
+            .clone()
+            .map_or_else(String::new, |line| line + "\n");
+        let first = run_held(&plan, held, work, context, cancelled).await?;
+        let hindrance = outside::hindrance(&first.ended).filter(|_| first.was_inside);
+        let Some(why) = hindrance else {
+            let notes = unsaved + &warning(&first.made);
+            return Ok(result_of(
+                &first.ended,
+                plan.time(context),
+                &notes,
+                &first.made,
+            ));
+        };
+        let is_there = (context.attended)();
+        if !is_there || !plan.outside(context).ask(work, context, why).await {
+            let notes = unsaved + &warning(&first.made);
+            let said = if is_there { REFUSED } else { "" };
+            let output = format!(
+                "{}\n[The sandbox is why: {why}.{said}]",
+                first.ended.output.trim_end()
+            );
+            let ended = Ended {
+                output,
+                ..first.ended
+            };
+            return Ok(result_of(&ended, plan.time(context), &notes, &first.made));
+        }
+        let held = Confinement::Outside(why.to_owned());
+        let second = run_held(&plan, held, work, context, cancelled).await?;
+        let before = format!(
+            "Inside the sandbox it failed, and the user let it run outside. Inside: {}\n",
+            first.ended.how.line(plan.time(context))
+        );
+        let notes = [unsaved, warning(&first.made), before].concat();
+        Ok(result_of(
+            &second.ended,
+            plan.time(context),
+            &notes,
+            &first.made,
+        ))
     }
 
     /// The command as it would run outside of the sandbox.
-    fn outside(&self, host: &ToolContext) -> OutsideCommand<'_> {
-        let rules = &host.sandbox.rules.commands;
+    fn outside(&self, context: &ToolContext) -> OutsideCommand<'_> {
+        let rules = &context.sandbox.rules.commands;
         OutsideCommand {
             command: &self.args.command,
             cwd: &self.cwd.real,
-            rule: rules.sparing(&self.args.command, true),
+            rule: sparing(rules, &self.args.command, true),
         }
     }
-}
-
-/// Why a call is not planned.
-enum Unplanned {
-    /// A rule of the user's denies its command.
-    Denied,
-    /// It cannot be run; what the model is told.
-    Error(String),
-}
-
-impl From<String> for Unplanned {
-    fn from(text: String) -> Self {
-        Self::Error(text)
-    }
-}
-
-async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, Unplanned> {
-    let args: RunCommandArguments = arguments(work)?;
-    if args.command.trim().is_empty() {
-        return Err(super::invalid(&work.tool, "`command` is empty").into());
-    }
-    let wanted = args.cwd.clone().unwrap_or_else(|| ".".to_owned());
-    let folder = off_thread(work, host, move |_, host| {
-        let folder = host.workspace.folder(&wanted);
-        folder.map_err(|refusal| format!("{refusal}."))
-    });
-    let cwd = folder.await?;
-    let rules = &host.sandbox.rules.commands;
-    let verdict = host.sandbox.after_made(rules.verdict(&args.command));
-    let mut held = probe::confinement(host).await;
-    let outside = OutsideCommand {
-        command: &args.command,
-        cwd: &cwd.real,
-        rule: None,
-    };
-    let is_let_out = matches!(held, Confinement::Inside(_)) && outside.is_allowed(host);
-    if is_let_out {
-        held = Confinement::Outside("you let it run outside the sandbox".to_owned());
-    }
-    let decision = CommandDecision::new(held, &verdict).ok_or(Unplanned::Denied)?;
-    // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment has
-    // beyond the allow-list: nothing.
-    let folder = cwd.real.to_string_lossy();
-    let hash = match decision.held {
-        Confinement::Inside(_) => {
-            digest::of_parts(&["run_command in the sandbox", &args.command, &folder])
-        }
-        Confinement::Outside(_) if is_let_out => outside.hash(),
-        Confinement::Outside(_) | Confinement::Free => {
-            digest::of_parts(&["run_command", &args.command, &folder])
-        }
-    };
-    let is_outside = matches!(decision.held, Confinement::Outside(_));
-    let sparing = match verdict {
-        Verdict::Silent | Verdict::Allow => rules.sparing(&args.command, is_outside),
-        _ => None,
-    };
-    Ok(CommandPlan {
-        args,
-        cwd,
-        decision,
-        hash,
-        is_let_out,
-        sparing,
-    })
 }
 
 #[async_trait]
 impl Tool for RunCommand {
-    fn about(&self) -> &ToolSpec {
+    fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await;
-        let plan = match plan(work, host).await {
-            Ok(plan) => plan,
-            Err(Unplanned::Denied) => return Preparation::DeniedByRule,
-            Err(Unplanned::Error(text)) => return Preparation::Error(text),
+    async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
+        let args: RunCommandArguments = planning.arguments()?;
+        if args.command.trim().is_empty() {
+            return Err(planning.invalid("`command` is empty").into());
+        }
+        let context = planning.context().clone();
+        let wanted = args.cwd.clone().unwrap_or_else(|| ".".to_owned());
+        let looked = off_thread(planning.work(), &context, move |_, context| {
+            let folder = context.files.folder(&wanted)?;
+            Ok((folder, not_seen(&context.files.unsaved())))
+        });
+        let (cwd, unsaved) = looked.await?;
+        let rules = &context.sandbox.rules.commands;
+        let verdict = context.sandbox.after_made(verdict(rules, &args.command));
+        let mut held = probe::confinement(&context).await;
+        let outside = OutsideCommand {
+            command: &args.command,
+            cwd: &cwd.real,
+            rule: None,
         };
-        let as_prepared = PreparedCall {
-            hash: plan.hash.clone(),
-            ..PreparedCall::default()
+        let is_let_out = matches!(held, Confinement::Inside(_)) && outside.is_allowed(&context);
+        if is_let_out {
+            held = Confinement::Outside("you let it run outside the sandbox".to_owned());
+        }
+        let decision = CommandDecision::new(held, &verdict).ok_or(Unplanned::Denied)?;
+        // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment
+        // has beyond the allow-list: nothing.
+        let parts = match decision.held {
+            Confinement::Outside(_) if is_let_out => outside.parts(),
+            Confinement::Inside(_) => outside.parts_as("run_command in the sandbox"),
+            Confinement::Outside(_) | Confinement::Free => outside.parts_as("run_command"),
         };
-        host.seen().prepared(work.call, as_prepared);
-        let notes = not_seen(&unsaved.unwrap_or_default()).into_iter();
-        let notes: Vec<String> = notes.chain(plan.sparing).collect();
-        let allowed = plan.decision.approved || plan.is_let_out;
-        let must_ask = plan.decision.must_ask;
-        Preparation::Ready(Prepared {
-            class: Class::More,
-            title: format!("Run `{}`", short_line(&in_sight(&plan.args.command), 80)),
-            preview: Some(Preview::Command {
-                text: in_sight(&plan.args.command).into_owned(),
-                cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
-            }),
-            approved: allowed || (host.approved)(&plan.hash),
-            hash: plan.hash,
-            sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
-            must_ask: must_ask.map(|why| host.sandbox.with_made(why)),
-            note: (!notes.is_empty()).then(|| notes.join("\n")),
-        })
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        outcome(run(work, host, cancelled).await)
+        let is_outside = matches!(decision.held, Confinement::Outside(_));
+        let advice = match verdict {
+            Verdict::Silent | Verdict::Allow => sparing(rules, &args.command, is_outside),
+            _ => None,
+        };
+        let notes: Vec<String> = unsaved.clone().into_iter().chain(advice).collect();
+        let title = format!("Run `{}`", short_line(&in_sight(&args.command), 80));
+        let preview = Preview::Command {
+            text: in_sight(&args.command).into_owned(),
+            cwd: visible(&cwd.real.to_string_lossy()).into_owned(),
+        };
+        let command = CommandPlan { args, cwd, unsaved };
+        let held = decision.held.clone();
+        let plan = planning.running(title, |run| command.run(held, run));
+        Ok(plan
+            .preview(preview)
+            .note((!notes.is_empty()).then(|| notes.join("\n")))
+            .bound_to(parts)
+            .in_program(decision))
     }
 }
 
-/// What is told of a call that is not any more what was prepared.
-const CHANGED: &str = "What this would run changed since it was approved; call it again.";
-
-async fn run(
-    work: &CallWork,
-    host: &Arc<ToolContext>,
-    cancelled: &CancellationToken,
-) -> Result<ToolOutcome, String> {
-    let plan = match plan(work, host).await {
-        Ok(plan) => plan,
-        Err(Unplanned::Error(text)) => return Err(text),
-        // The rules are those of the turn: it was not denied when it was prepared.
-        Err(Unplanned::Denied) => return Err(CHANGED.into()),
-    };
-    if !host.seen().is_as_prepared(work.call, &plan.hash) {
-        return Err(CHANGED.into());
-    }
-    let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
-    let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
-    let held = plan.decision.held.clone();
-    let first = run_held(&plan, held, work, host, cancelled).await?;
-    let hindrance = outside::hindrance(&first.ended).filter(|_| first.was_inside);
-    let Some(why) = hindrance else {
-        let notes = unsaved + &warning(&first.made);
-        return Ok(result_of(
-            &first.ended,
-            plan.time(host),
-            &notes,
-            &first.made,
-        ));
-    };
-    let is_there = (host.attended)();
-    if !is_there || !plan.outside(host).ask(work, host, why).await {
-        let notes = unsaved + &warning(&first.made);
-        let said = if is_there { REFUSED } else { "" };
-        let output = format!(
-            "{}\n[The sandbox is why: {why}.{said}]",
-            first.ended.output.trim_end()
-        );
-        let ended = Ended {
-            output,
-            ..first.ended
-        };
-        return Ok(result_of(&ended, plan.time(host), &notes, &first.made));
-    }
-    let held = Confinement::Outside(why.to_owned());
-    let second = run_held(&plan, held, work, host, cancelled).await?;
-    let before = format!(
-        "Inside the sandbox it failed, and the user let it run outside. Inside: {}\n",
-        first.ended.how.line(plan.time(host))
-    );
-    let notes = [unsaved, warning(&first.made), before].concat();
-    Ok(result_of(
-        &second.ended,
-        plan.time(host),
-        &notes,
-        &first.made,
-    ))
-}
-
-/// What is said where a person did not let a command run outside.
+/// Text for the model if a person did not let a command run outside.
 const REFUSED: &str =
     " The user was asked and does not let it run outside; do not try it in another way.";
 
@@ -270,7 +215,7 @@ const REFUSED: &str =
 struct HeldRun {
     ended: Ended,
     was_inside: bool,
-    /// What it left that could run something later.
+    /// Protected places that the command made or replaced.
     made: Vec<String>,
 }
 
@@ -278,14 +223,14 @@ async fn run_held(
     plan: &CommandPlan,
     held: Confinement,
     work: &CallWork,
-    host: &Arc<ToolContext>,
+    context: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> Result<HeldRun, String> {
     let was_inside = matches!(held, Confinement::Inside(_));
-    let hold = Hold::new(work, host, held.clone(), plan.cwd.real.clone()).await?;
+    let hold = Hold::new(work, context, held.clone(), plan.cwd.real.clone()).await?;
     let program = match held {
         Confinement::Inside(means) => means.shell.into(),
-        Confinement::Outside(_) | Confinement::Free => sandbox::shell(host.workspace.root()),
+        Confinement::Outside(_) | Confinement::Free => sandbox::shell(context.files.root()),
     };
     let job = Job {
         call: work.call,
@@ -293,16 +238,16 @@ async fn run_held(
         args: vec!["-c".into(), plan.args.command.clone().into()],
         cwd: plan.cwd.real.clone(),
         env: vec![],
-        time: plan.time(host),
-        drain: host.limits.drain,
+        time: plan.time(context),
+        drain: context.limits.drain,
         walls: hold.walls.clone(),
     };
-    let ended = process::run(&job, host, cancelled).await;
+    let ended = process::run(&job, context, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
     Ok(HeldRun {
         ended,
         was_inside,
-        made: hold.made(work, host).await?,
+        made: hold.made(work, context).await?,
     })
 }
 
@@ -333,7 +278,7 @@ fn result_of(ended: &Ended, time: Duration, notes: &str, made: &[String]) -> Too
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     #[tokio::test]
     async fn is_shown_whole_with_nothing_hidden() {
@@ -343,8 +288,8 @@ mod tests {
             .prepared("run_command", json!({"command": command, "cwd": "sub"}))
             .await;
         let cwd = trial
-            .host
-            .workspace
+            .context
+            .files
             .root()
             .join("sub")
             .to_string_lossy()

@@ -1,39 +1,39 @@
 //! `search`: lines that match a regular expression, by ripgrep's libraries.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
+use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-use aside_turn::{effect::CallWork, input::{Preparation, Prepared, ToolOutcome, ToolOutput}};
-use aside_base::visible::short_line;
 
+use aside_base::visible::short_line;
+use aside_turn::input::{ToolOutcome, ToolOutput};
 
 mod found;
 mod walked;
 
 use self::{
-    found::{CONTEXT, FileFindings, FileSearcher, MATCHES, SearchArguments, matcher},
+    found::{CONTEXT, FileFindings, FileSearcher, MATCHES, matcher},
     walked::search_walked,
 };
 use super::{
-    Tool, ToolContext, ToolSpec, arguments,
-    change::sentence,
-    host::PreparedCall,
-    off_thread, outcome,
+    BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
+    frame::Readable,
     output::counted,
-    preparation,
-    readable::Readable,
-    walk::{FileWalk, RULES_CUT, WalkEnd},
+    walk::{RULES_CUT, WalkEnd},
     workspace::PathError,
 };
 
-/// The tool `search`.
-pub(super) struct Search(ToolSpec);
+/// The tool `search`, as the arguments of a call.
+#[derive(Deserialize)]
+pub(super) struct Search {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    #[serde(default)]
+    context: usize,
+}
 
-impl Search {
-    pub(super) fn new() -> Self {
-        Self(ToolSpec::new(
+impl BlockingTool for Search {
+    fn spec() -> ToolSpec {
+        ToolSpec::new(
             "search",
             "Search text files for a regular expression (Rust's syntax), line by line. Gives \
              `path:line:text` for lines that match, `path-line-text` for lines around them. Leaves out what \
@@ -49,67 +49,32 @@ impl Search {
                 "required": ["pattern"],
                 "additionalProperties": false
             }),
-        ))
+        )
+    }
+
+    fn plan(self, mut planning: Planning) -> Result<CallPlan, Unplanned> {
+        matcher(&self.pattern)?;
+        let file = match planning.open(self.path.as_deref().unwrap_or(".")) {
+            Ok(file) => Some(file),
+            // A folder is walked.
+            Err(PathError::IsFolder(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let title = format!("Search for {}", short_line(&self.pattern, 80));
+        Ok(planning.blocking(title, move |run| search(&self, file, &run)))
     }
 }
 
-/// The file, where a file is named; a folder is walked.
-fn named_file(args: &SearchArguments, host: &ToolContext) -> Result<Option<Readable>, String> {
-    let path = args.path.as_deref().unwrap_or(".");
-    match host.readable(path) {
-        Ok(opened) => Ok(Some(opened)),
-        Err(PathError::IsFolder(_)) => Ok(None),
-        Err(refusal) => Err(sentence(refusal)),
-    }
-}
-
-/// What a search is: its arguments, and the file that they lead to, if any.
-fn hash(work: &CallWork, file: Option<&Readable>) -> String {
-    let path = file.map_or("", |opened| &opened.path);
-    aside_base::digest::of_parts(&["search", &work.arguments.to_string(), path])
-}
-
-fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {
-    let args: SearchArguments = arguments(work)?;
-    matcher(&args.pattern)?;
-    let file = named_file(&args, host)?;
-    let secret = file.as_ref().filter(|opened| opened.secret);
-    let hash = hash(work, file.as_ref());
-    let as_prepared = PreparedCall {
-        hash: hash.clone(),
-        ..PreparedCall::default()
-    };
-    host.seen().prepared(work.call, as_prepared);
-    Ok(Preparation::Ready(Prepared {
-        title: format!("Search for {}", short_line(&args.pattern, 80)),
-        approved: (host.approved)(&hash),
-        hash,
-        must_ask: secret.map(|opened| format!("{} may hold secrets", short_line(&opened.path, 80))),
-        sandboxed: true,
-        ..Prepared::default()
-    }))
-}
-
-fn run(
-    work: &CallWork,
-    host: &ToolContext,
-    cancelled: &CancellationToken,
-) -> Result<ToolOutcome, String> {
-    let args: SearchArguments = arguments(work)?;
-    let file = named_file(&args, host)?;
-    if !host
-        .seen()
-        .is_as_prepared(work.call, &hash(work, file.as_ref()))
-    {
-        return Err("What is searched leads to another file by now; try again.".into());
-    }
-    let mut search = SearchOutput::new(host);
+fn search(args: &Search, file: Option<Readable>, run: &ToolRun) -> Result<ToolOutcome, String> {
+    let room = run.context.room();
+    let mut search = SearchOutput::new(room);
+    let mut searcher = FileSearcher::new(&args.pattern, args.context, room)?;
     let end = match file {
-        Some(opened) => match search.take(FileSearcher::new(&args, host)?.in_text(opened)) {
+        Some(file) => match search.take(searcher.in_readable(Ok(file), &run.permit)) {
             true => WalkEnd::Complete,
             false => WalkEnd::Cut,
         },
-        None => search.folder(&args, host, cancelled)?,
+        None => search.folder(args, &searcher, run)?,
     };
     if end == WalkEnd::Cancelled {
         return Ok(ToolOutcome::Stopped);
@@ -117,7 +82,7 @@ fn run(
     Ok(ToolOutcome::Success(search.output(end)))
 }
 
-/// What was found so far.
+/// Findings so far.
 struct SearchOutput {
     room: usize,
     text: String,
@@ -129,9 +94,9 @@ struct SearchOutput {
 }
 
 impl SearchOutput {
-    fn new(host: &ToolContext) -> Self {
+    fn new(room: usize) -> Self {
         Self {
-            room: host.room(),
+            room,
             text: String::new(),
             matches: 0,
             files: 0,
@@ -143,30 +108,22 @@ impl SearchOutput {
 
     fn folder(
         &mut self,
-        args: &SearchArguments,
-        host: &ToolContext,
-        cancelled: &CancellationToken,
+        args: &Search,
+        searcher: &FileSearcher,
+        run: &ToolRun,
     ) -> Result<WalkEnd, String> {
         let folder = args.path.as_deref().unwrap_or(".");
-        let glob = args.glob.as_deref();
-        let walk = FileWalk {
-            workspace: &host.workspace,
-            folder,
-            glob,
-            cancelled,
-        };
-        let searcher = FileSearcher::new(args, host)?;
-        let walked = search_walked(&walk, &searcher, host, |found| self.take(found))?;
+        let files = &run.context.files;
+        let walk = files.walk(folder, args.glob.as_deref(), &run.cancelled);
+        let walked = search_walked(&walk, searcher, run, |found| self.take(found))?;
         self.rules_cut = walked.rules_cut;
         let end = walked.end;
         if end != WalkEnd::Complete {
             return Ok(end);
         }
-        // The walk does not come to documents whose files were never saved.
-        for path in host.unsaved() {
-            let is_file = host.workspace.file(&path).is_ok();
-            if !is_file && walk.covers(&path)? {
-                let found = searcher.clone().in_readable(host.readable(&path));
+        for (path, document) in files.never_saved() {
+            if walk.covers(&path)? {
+                let found = searcher.clone().in_readable(document, &run.permit);
                 if !self.take(found) {
                     return Ok(WalkEnd::Cut);
                 }
@@ -175,7 +132,7 @@ impl SearchOutput {
         Ok(end)
     }
 
-    /// Takes in what was found in a file. False once it is enough.
+    /// Adds the findings of a file. Returns false once there are enough.
     fn take(&mut self, found: FileFindings) -> bool {
         let before = self.matches;
         match found {
@@ -233,31 +190,10 @@ impl SearchOutput {
     }
 }
 
-#[async_trait]
-impl Tool for Search {
-    fn about(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        preparation(off_thread(work, host, prepare).await)
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<ToolContext>,
-        cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let token = cancelled.clone();
-        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::ToolTrial;
+    use crate::trial::ToolTrial;
 
     const FILES: &[(&str, &str)] = &[
         ("a.rs", "fn one() {}\nfn two() {}\n// end\n"),

@@ -15,7 +15,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Seek, Write},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
@@ -27,6 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aside_base::system::streams::close_inherited;
 use rustix::{
     io::{FdFlags, fcntl_setfd, ioctl_fionbio},
     process::{Pid, Signal, WaitOptions},
@@ -424,25 +425,6 @@ pub(super) fn unnamed() -> io::Result<File> {
     }
     #[cfg(not(target_os = "linux"))]
     tempfile::tempfile()
-}
-
-/// Closes descriptors inherited from an editor or a shell, so that the command gets only 0, 1 and 2.
-fn close_inherited() {
-    let open = match cfg!(target_os = "linux") {
-        true => "/proc/self/fd",
-        false => "/dev/fd",
-    };
-    let Ok(entries) = fs::read_dir(open) else {
-        return;
-    };
-    let open: Vec<i32> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
-        // The listing's own descriptor is closed already; that error is expected.
-        let _ = nix::unistd::close(descriptor);
-    }
 }
 
 #[cfg(test)]

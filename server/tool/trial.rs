@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FileEdit, FileSnapshots, ToolContext, ToolLimits,
+    FileEdit, FileSnapshots, Files, ToolContext, ToolLimits,
     editor::Editor,
     registry::Registry,
     sandbox::{Sandbox, SandboxRules},
@@ -31,7 +31,7 @@ type Edits = Vec<(FileEdit, Option<String>)>;
 /// A workspace in a folder of its own, beside which lies nothing.
 pub(super) struct ToolTrial {
     folder: TempDir,
-    pub(super) host: Arc<ToolContext>,
+    pub(super) context: Arc<ToolContext>,
     pub(super) registry: Registry,
     pub(super) cancelled: CancellationToken,
     pub(super) answers: Vec<(String, Answer)>,
@@ -49,14 +49,10 @@ impl ToolTrial {
     pub(super) fn in_editor(files: &[(&str, &str)], editor: Option<Arc<dyn Editor>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let edits = Arc::new(Mutex::new(Vec::new()));
-        let host = ToolContext {
-            editor,
-            ..host(&folder, edits.clone())
-        };
-        let host = Arc::new(host);
+        let context = Arc::new(context(&folder, edits.clone(), editor));
         let trial = Self {
             folder,
-            host,
+            context,
             registry: Registry::builtin(),
             cancelled: CancellationToken::new(),
             answers: vec![],
@@ -101,7 +97,7 @@ impl ToolTrial {
 
     pub(super) async fn prepare(&self, tool: &str, arguments: Value) -> Preparation {
         self.registry
-            .prepare(&self.work(tool, arguments), &self.host)
+            .prepare(&self.work(tool, arguments), &self.context)
             .await
     }
 
@@ -114,7 +110,7 @@ impl ToolTrial {
 
     pub(super) async fn run(&self, tool: &str, arguments: Value) -> ToolOutcome {
         self.registry
-            .run(&self.work(tool, arguments), &self.host, &self.cancelled)
+            .run(&self.work(tool, arguments), &self.context, &self.cancelled)
             .await
     }
 
@@ -153,13 +149,16 @@ impl ToolTrial {
     }
 }
 
-fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
+fn context(
+    folder: &TempDir,
+    edits: Arc<Mutex<Edits>>,
+    editor: Option<Arc<dyn Editor>>,
+) -> ToolContext {
     let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
     let kept = blobs.clone();
     let root = folder.path().to_owned();
     ToolContext {
-        workspace: Workspace::open(folder.path()).unwrap(),
-        editor: None,
+        files: Files::new(Workspace::open(folder.path()).unwrap(), editor),
         seen: Mutex::new(FileSnapshots::default()),
         record_edit: Box::new(move |edit| {
             let now = fs::read_to_string(root.join(&edit.path)).ok();

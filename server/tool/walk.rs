@@ -5,22 +5,17 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::ffi::{OsStrExt, OsStringExt},
-    },
     path::{Path, PathBuf},
     sync::Arc,
     vec,
 };
 
+use aside_base::system::folders::{EntryKind, FolderHandle, entries, open as open_in};
 use ignore::overrides::{Override, OverrideBuilder};
-use rustix::fs::{AtFlags, Dir, FileType, statat};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    change::sentence,
-    ignored::{IgnoreRules, open_folder},
+    ignored::IgnoreRules,
     workspace::{Folder, PathError, Workspace},
 };
 
@@ -55,13 +50,13 @@ pub(super) struct WalkReport {
 }
 
 /// Start and filter of a walk.
-pub(super) struct FileWalk<'a> {
-    pub(super) workspace: &'a Workspace,
+pub struct FileWalk<'a> {
+    workspace: &'a Workspace,
     /// A folder from the root.
-    pub(super) folder: &'a str,
+    folder: &'a str,
     /// A glob as in `.gitignore`: `*.rs` anywhere, `src/**` beneath the folder.
-    pub(super) glob: Option<&'a str>,
-    pub(super) cancelled: &'a CancellationToken,
+    glob: Option<&'a str>,
+    cancelled: &'a CancellationToken,
 }
 
 /// A file of a walk.
@@ -69,19 +64,37 @@ pub(super) struct WalkedFile<'a> {
     /// Path from the root, with `/`.
     pub(super) path: &'a str,
     /// The opened folder of the file.
-    pub(super) folder: &'a Arc<OwnedFd>,
+    pub(super) folder: &'a Arc<FolderHandle>,
     /// Name of the file in that folder.
     pub(super) name: &'a OsStr,
 }
 
 /// A folder that is being walked.
 struct OpenFolder {
-    folder: Arc<OwnedFd>,
+    folder: Arc<FolderHandle>,
     path: PathBuf,
-    entries: vec::IntoIter<(OsString, FileType)>,
+    entries: vec::IntoIter<(OsString, EntryKind)>,
 }
 
-impl FileWalk<'_> {
+impl<'a> FileWalk<'a> {
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        folder: &'a str,
+        glob: Option<&'a str>,
+        cancelled: &'a CancellationToken,
+    ) -> Self {
+        Self {
+            workspace,
+            folder,
+            glob,
+            cancelled,
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.is_cancelled()
+    }
+
     /// Passes each file to the visitor until it returns false.
     ///
     /// # Errors
@@ -90,7 +103,7 @@ impl FileWalk<'_> {
         &self,
         mut visit: impl FnMut(WalkedFile<'_>) -> bool,
     ) -> Result<WalkReport, String> {
-        let (opened, folder) = self.workspace.open_folder(self.folder).map_err(sentence)?;
+        let (opened, folder) = self.workspace.open_folder(self.folder)?;
         let glob = self
             .glob
             .map(|glob| matcher(&folder.real, glob))
@@ -100,11 +113,13 @@ impl FileWalk<'_> {
             glob.as_ref().is_none_or(matched)
         };
         let Some(mut rules) = self.rules_above(&folder) else {
-            return Err(sentence(PathError::Missing(self.folder.to_owned())));
+            return Err(PathError::Missing(self.folder.to_owned()).into());
         };
         let mut end = WalkEnd::Complete;
         let mut open: Vec<OpenFolder> = Vec::new();
-        let first = open_folder(&opened, ".").and_then(|it| OpenFolder::new(it, folder.real));
+        let first = open_in(&opened, ".")
+            .ok()
+            .and_then(|it| OpenFolder::new(it, folder.real));
         open.extend(first.inspect(|it| rules.enter(&it.folder, &it.path)));
         let mut count = 0;
         loop {
@@ -122,7 +137,7 @@ impl FileWalk<'_> {
                 continue;
             };
             let path = at.path.join(&name);
-            let is_folder = kind == FileType::Directory;
+            let is_folder = kind == EntryKind::Folder;
             if rules.leave_out(&path, is_folder) {
                 continue;
             }
@@ -172,7 +187,7 @@ impl FileWalk<'_> {
         for name in Path::new(&folder.path) {
             rules.enter(&at, &path);
             path.push(name);
-            at = cap_std::fs::Dir::from_std_file(open_folder(&at, name)?.into());
+            at = cap_std::fs::Dir::from_std_file(open_in(&at, name).ok()?.into());
         }
         Some(rules)
     }
@@ -182,7 +197,7 @@ impl FileWalk<'_> {
     /// # Errors
     /// As of [`FileWalk::each`].
     pub(super) fn covers(&self, path: &str) -> Result<bool, String> {
-        let folder = self.workspace.folder(self.folder).map_err(sentence)?;
+        let folder = self.workspace.folder(self.folder)?;
         let glob = self.glob.map(|glob| matcher(&folder.real, glob));
         let glob = glob.transpose()?;
         let path = self.workspace.root().join(path);
@@ -193,23 +208,13 @@ impl FileWalk<'_> {
 
 impl OpenFolder {
     /// Lists the regular files and folders of a folder, in order. `None` if it cannot be read.
-    fn new(folder: OwnedFd, path: PathBuf) -> Option<Self> {
-        let mut entries = Vec::new();
-        for entry in Dir::read_from(&folder).ok()?.flatten().take(ENTRIES) {
-            let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b".." | b".git") {
-                continue;
-            }
-            let name = OsString::from_vec(name.to_vec());
-            let kind = match entry.file_type() {
-                FileType::Unknown => kind(&folder, &name),
-                kind => kind,
-            };
-            if matches!(kind, FileType::RegularFile | FileType::Directory) {
-                entries.push((name, kind));
-            }
-        }
-        entries.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
+    fn new(folder: FolderHandle, path: PathBuf) -> Option<Self> {
+        let mut entries = entries(&folder, ENTRIES).ok()?;
+        entries.retain(|(name, kind)| name != ".git" && *kind != EntryKind::Other);
+        entries.sort_by(|(one, _), (other, _)| {
+            let bytes = OsStr::as_encoded_bytes;
+            bytes(one).cmp(bytes(other))
+        });
         Some(Self {
             folder: Arc::new(folder),
             path,
@@ -219,16 +224,8 @@ impl OpenFolder {
 
     /// The subfolder of this name, unless it was replaced meanwhile.
     fn within(&self, name: &OsString, path: PathBuf) -> Option<Self> {
-        Self::new(open_folder(&self.folder, name)?, path)
+        Self::new(open_in(&self.folder, name).ok()?, path)
     }
-}
-
-/// The file type of a name, for file systems that do not list it.
-fn kind(folder: &impl AsFd, name: &OsString) -> FileType {
-    let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    about.map_or(FileType::Unknown, |about| {
-        FileType::from_raw_mode(about.st_mode)
-    })
 }
 
 fn matcher(folder: &Path, glob: &str) -> Result<Override, String> {
@@ -255,12 +252,8 @@ mod tests {
         fs::write(outside.path().join("c/secret"), "").unwrap();
         fs::write(outside.path().join("secret"), "").unwrap();
         let workspace = Workspace::open(root.path()).unwrap();
-        let walk = FileWalk {
-            workspace: &workspace,
-            folder: ".",
-            glob: None,
-            cancelled: &CancellationToken::new(),
-        };
+        let cancelled = CancellationToken::new();
+        let walk = FileWalk::new(&workspace, ".", None, &cancelled);
         let mut shown = Vec::new();
         let walked = walk.each(|file| {
             if file.path == first {

@@ -8,14 +8,17 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    effect::{Approval, DismissReason, Effect, Prompt, Update},
+    effect::{
+        Approval, DismissReason, Effect, Prompt, Update,
+        updates::{self, UpdateContext},
+    },
     history::{RefusedCall, TurnHistory, TurnMemory},
     input::{Prepared, PromptAnswer, RequestId, Time},
     model::response::Usage,
     model_text::ModelText,
     question::Question,
     record::{CallKey, Event, Level, PromptId, Refusal, Showing},
-    rules::{Assistant, Client, Mode, Rules, ToolRules},
+    rules::{Assistant, Client, Mode, Rules, RunRule, ToolRules},
 };
 
 /// A question for a model.
@@ -89,11 +92,23 @@ impl Context {
         }
     }
 
-    /// Records an event and applies it to the history.
+    /// Records an event, applies it to the history and tells the clients. They have pieces of text already.
     pub(crate) fn record(&mut self, event: Event) {
         if !self.broken {
             self.history.apply(&event);
-            self.out.push_back(Effect::Record(event));
+            self.out.push_back(Effect::Record(event.clone()));
+        }
+        if !matches!(event, Event::Text { .. } | Event::Reasoning { .. }) {
+            let all = updates::updates(&event, &self.history, self);
+            all.into_iter().for_each(|update| self.tell(update));
+        }
+    }
+
+    /// Records the result of a call. The change that it made is for clients alone.
+    pub(crate) fn record_result(&mut self, result: Event, change: Option<String>) {
+        self.record(result);
+        if let Some(Effect::Tell(Update::ToolResult { diff, .. })) = self.out.back_mut() {
+            *diff = change;
         }
     }
 
@@ -120,11 +135,7 @@ impl Context {
 
     pub(crate) fn notice(&mut self, level: Level, text: impl Into<String>) {
         let text = text.into();
-        self.record(Event::Notice {
-            level,
-            text: text.clone(),
-        });
-        self.tell(Update::Notice { level, text });
+        self.record(Event::Notice { level, text });
     }
 
     pub(crate) fn poll(&mut self) -> Option<Effect> {
@@ -145,6 +156,15 @@ impl Context {
     /// The sentences for the model.
     pub(crate) fn text(&self) -> &ModelText {
         &self.model_text
+    }
+
+    /// Replaces the rules of tools that run in the client. A tool without a rule follows the mode.
+    pub(crate) fn configure_client_tools(&mut self, by_name: &BTreeMap<String, Option<RunRule>>) {
+        let tools = self.rules.tools.iter_mut();
+        for (name, tool) in tools.filter(|(_, tool)| tool.in_client) {
+            tool.run = by_name.get(name).copied().flatten();
+        }
+        self.widened = true;
     }
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {
@@ -199,16 +219,10 @@ impl Context {
     pub(crate) fn refusals(&self) -> Vec<Refusal> {
         let refusals = self.memory().refusals().iter();
         let refusal = |refused: &RefusedCall| {
-            Some(Refusal {
-                tool: refused.tool.clone(),
-                arguments: refused.arguments.clone(),
-                reason: refused.cause.reason()?,
-                text: self
-                    .text()
-                    .refusal(&refused.tool, &refused.cause, self.mode()),
-            })
+            let (tool, arguments) = (refused.tool.clone(), refused.arguments.clone());
+            Refusal::new(tool, arguments, refused.reason, refused.key.clone())
         };
-        refusals.filter_map(refusal).collect()
+        refusals.map(refusal).collect()
     }
 
     /// The showing of a prompt since `shown_at` that is answered now.
@@ -231,5 +245,15 @@ impl Context {
 
     pub(crate) fn remembered(&self, tool: &str, question: &str) -> Option<Value> {
         self.memory().remembered(tool, question).cloned()
+    }
+}
+
+impl UpdateContext for Context {
+    fn hides(&self, tool: &str) -> bool {
+        self.tool(tool).hidden
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.rules.model.context_window
     }
 }

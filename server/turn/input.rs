@@ -1,12 +1,15 @@
 //! Inputs of a turn, as a closed list.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     model::response::{Failure, Piece},
     question::Question,
     record::{CallKey, PromptId},
-    rules::{Class, Client},
+    rules::{Class, Client, RunRule},
 };
 
 pub use crate::rules::Time;
@@ -36,6 +39,8 @@ pub enum Input {
     Steer(String),
     /// The user ends the turn.
     Cancel,
+    /// The user's configuration of tools that run in the client changed: their rules by name.
+    ClientRules(BTreeMap<String, Option<RunRule>>),
     /// A client that can ask a human attached.
     ClientCame(Client),
     /// The client left, or the process has to exit at once.
@@ -83,7 +88,8 @@ pub struct Prepared {
 }
 
 /// Preview that a person sees before approving a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Preview {
     /// A whole command.
     Command {
@@ -97,6 +103,7 @@ pub enum Preview {
         /// The URI of the file.
         uri: String,
         /// The version of its open document.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i32>,
         /// The whole text before.
         old: String,
@@ -146,6 +153,13 @@ impl ToolOutput {
     pub fn exit_status(details: Option<&Value>) -> Option<i32> {
         let status = details?.get(Self::EXIT_STATUS)?.as_i64()?;
         i32::try_from(status).ok()
+    }
+
+    /// The summary, where it is not the first line of the content.
+    #[must_use]
+    pub fn own_summary(&self) -> Option<String> {
+        let first = self.content.lines().next().unwrap_or_default();
+        (first != self.summary).then(|| self.summary.clone())
     }
 
     /// Creates an output from a text, whose first line becomes the summary.

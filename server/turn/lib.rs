@@ -7,6 +7,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
+//! | [`swapped`] | the door by which a test plays the whole program with other sentences |
 //! | `word` | words of closed lists, known or kept as they were read |
 //! | [`question`] | what a tool asks, and what counts as an answer |
 //! | [`rules`] | what configuration decides for a turn, and the bounds that it keeps |
@@ -56,6 +57,7 @@ pub mod model_text;
 pub mod question;
 pub mod record;
 pub mod rules;
+pub mod swapped;
 pub mod turn;
 mod word;
 

@@ -207,7 +207,7 @@ fn settings_become_the_rules_of_a_turn() {
     assert_eq!(rules.tool_choice, rules::ToolChoice::Name("edit".into()));
     assert_eq!((rules.limits.steps, rules.limits.cost), (3, Some(1.5)));
     assert_eq!(rules.limits.turn_time.map(|time| time.as_secs()), Some(60));
-    let strategy = rules::StrategyRule::Named(aside_turn::inquiry::Strategy::ForcedTool);
+    let strategy = rules::StrategyRule::ForcedTool;
     assert_eq!(
         (rules.inquiry.strategy, rules.inquiry.assistant.clone()),
         (strategy, Some(assistant("inquiry", "a/small")))
@@ -215,7 +215,7 @@ fn settings_become_the_rules_of_a_turn() {
     let edit = &rules.tools["edit"];
     assert_eq!(
         (edit.run, edit.result),
-        (rules::RunRule::Deny, rules::ResultRule::Ask)
+        (Some(rules::RunRule::Deny), rules::ResultRule::Ask)
     );
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| rules.question("edit", id));
     assert_eq!(

@@ -1,37 +1,38 @@
-//! The conversations of the workspaces that a process works in, and the turns that run in them.
+//! The conversations of a process's workspaces, and the turns that run in them.
 
 pub mod running;
 
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use aside_base::lock;
 use aside_turn::record::{Event, PromptId};
 
 use self::running::{Lease, RunningTurns};
 use super::{clock::Clock, drive::handle::TurnHandle};
-use crate::session::{
+use aside_session::{
     conversation::{Conversation, ConversationSummary, ForkExtent},
     record::Entry,
     store::{Store, StoreError},
 };
 
-/// The conversations of a process. What reads or writes files blocks.
+/// The conversations of a process. Functions that use files block.
 pub struct Conversations {
     state_dir: PathBuf,
     stores: Mutex<HashMap<PathBuf, Store>>,
     running: Arc<RunningTurns>,
 }
 
-/// Why something cannot be done with a conversation.
+/// Reason why a conversation cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// It is taken.
+    /// A turn runs in the conversation, or is being undone.
     #[error(transparent)]
     Taken(#[from] Taken),
-    /// It is not there, open elsewhere, or cannot be read or written.
+    /// The conversation does not exist, is open elsewhere, or cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -50,18 +51,18 @@ impl Conversations {
         }
     }
 
-    /// The turns that run.
+    /// Running turns.
     #[must_use]
     pub fn running(&self) -> &RunningTurns {
         &self.running
     }
 
-    /// The conversations of a workspace.
+    /// The store of a workspace's conversations.
     ///
     /// # Errors
-    /// Where its folder in the state directory cannot be made or read.
+    /// Fails if the workspace's folder in the state directory cannot be created or read.
     pub fn store(&self, root: &Path) -> Result<Store, StoreError> {
-        let mut stores = self.stores();
+        let mut stores = lock(&self.stores);
         if let Some(store) = stores.get(root) {
             return Ok(store.clone());
         }
@@ -70,20 +71,20 @@ impl Conversations {
         Ok(store)
     }
 
-    /// These workspaces, and those that turns were started in since; each once, in this order.
+    /// The given workspaces and those in which turns were started since, each once, in this order.
     #[must_use]
     pub fn places(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
         let mut places = roots;
-        places.extend(self.stores().keys().cloned());
+        places.extend(lock(&self.stores).keys().cloned());
         let mut known = HashSet::new();
         places.retain(|place| known.insert(place.clone()));
         places
     }
 
-    /// The conversation of this id, whole, in whichever of [`Conversations::places`], and its workspace.
+    /// Finds the conversation with exactly this id in [`Conversations::places`]. Returns it with its workspace.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is none, and where a store cannot be opened.
+    /// [`StoreError::Unknown`] if there is none; others if a store cannot be opened.
     pub fn find(
         &self,
         roots: Vec<PathBuf>,
@@ -98,10 +99,10 @@ impl Conversations {
         Err(StoreError::Unknown(id.to_owned()))
     }
 
-    /// The conversations of all [`Conversations::places`], newest first.
+    /// Summaries of the conversations in all [`Conversations::places`], newest first.
     ///
     /// # Errors
-    /// Where a store cannot be opened or read.
+    /// Fails if a store cannot be opened or read.
     pub fn list(&self, roots: Vec<PathBuf>) -> Result<Vec<ConversationSummary>, StoreError> {
         let mut all = Vec::new();
         for root in self.places(roots) {
@@ -111,11 +112,11 @@ impl Conversations {
         Ok(all)
     }
 
-    /// The conversation of a turn: of those that have it, as a fork does, the one in which this process ran it,
-    /// else the newest.
+    /// Finds the conversation of a turn. Forks have the same turns; the conversation in which this process ran the turn
+    /// is preferred, then the newest.
     ///
     /// # Errors
-    /// Where a store cannot be opened or read.
+    /// Fails if a store cannot be opened or read.
     pub fn of_turn(
         &self,
         roots: Vec<PathBuf>,
@@ -144,16 +145,16 @@ impl Conversations {
         Ok(newest.map(|(_, conversation, root)| (conversation, root)))
     }
 
-    /// Takes a conversation: no turn begins in it as long as the lease is held.
+    /// Reserves a conversation: no other turn starts in it while the lease is held.
     ///
     /// # Errors
-    /// It is taken already.
+    /// Fails if the conversation is reserved already.
     pub fn reserve(&self, conversation: &str) -> Result<Lease, Taken> {
         let lease = self.running.reserve(conversation);
         lease.ok_or_else(|| Taken(conversation.to_owned()))
     }
 
-    /// Gives a conversation of this workspace a title.
+    /// Changes the title of a conversation.
     ///
     /// # Errors
     /// A [`ConversationError`].
@@ -170,7 +171,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Deletes a conversation of this workspace.
+    /// Deletes a conversation.
     ///
     /// # Errors
     /// A [`ConversationError`].
@@ -186,10 +187,10 @@ impl Conversations {
         Ok(())
     }
 
-    /// Makes a conversation of this workspace that begins as another does; see [`Store::fork`].
+    /// Forks a conversation; see [`Store::fork`].
     ///
     /// # Errors
-    /// As [`Store::fork`].
+    /// Like [`Store::fork`].
     pub fn fork(
         &self,
         root: &Path,
@@ -200,15 +201,15 @@ impl Conversations {
             .fork(conversation, until, Clock::start().now())
     }
 
-    /// Puts on record that a prompt was answered after its turn, if nobody has the conversation open. It changes
-    /// nothing.
+    /// Records that a prompt was answered after its turn, unless the conversation is open elsewhere. The answer has no
+    /// other effect.
     pub async fn record_late_answer(&self, turn: &TurnHandle, prompt: PromptId) {
-        // The turn's own last lines come first.
+        // The turn's own last records come first.
         self.running.idle(&turn.conversation).await;
         let Ok((conversation, _)) = self.find(Vec::new(), &turn.conversation) else {
             return;
         };
-        // Nothing is waited for while the log is open, so that no turn finds it so.
+        // There is no await while the log is open, so that no turn meets an open log.
         let now = Clock::start().now();
         let entry = Entry::from(Event::LateAnswer { prompt });
         let appended = conversation
@@ -226,10 +227,5 @@ impl Conversations {
             return Err(Taken(conversation.to_owned()));
         }
         Ok(())
-    }
-
-    fn stores(&self) -> MutexGuard<'_, HashMap<PathBuf, Store>> {
-        // What is done while it is held cannot panic halfway.
-        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

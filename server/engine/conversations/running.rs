@@ -1,49 +1,49 @@
-//! The turns that run, and what is kept of the conversations in which the last ones ran.
+//! Running turns, and the kept states of recent conversations.
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use aside_base::lock;
 use tokio::sync::Notify;
 
 use crate::engine::drive::{handle::TurnHandle, state::ConversationState};
 
-/// The most turns whose conversation is known.
-const KNOWN: usize = 4096;
-/// The most conversations that are kept in memory after their turn.
-const KEPT: usize = 8;
+/// Maximum number of turns whose conversation is remembered.
+const MAX_KNOWN: usize = 4096;
+/// Maximum number of conversations whose state is kept in memory.
+const MAX_KEPT: usize = 8;
 
-/// The turns that run, and the conversations that ran last.
+/// Running turns, and the states of recent conversations.
 #[derive(Default)]
 pub struct RunningTurns {
     inner: Mutex<Inner>,
-    /// Notified when a turn runs or is over.
+    /// Notified when a turn starts or ends.
     change: Notify,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// By conversation; no handle yet for one whose turn is about to begin.
+    /// Handles by conversation; `None` for a turn that is about to start.
     running: HashMap<String, Option<TurnHandle>>,
     kept: VecDeque<(String, ConversationState)>,
-    /// Turns that this process began, and their conversations, oldest first.
+    /// Turns that this process started, with their conversations, oldest first.
     known: VecDeque<(String, String)>,
 }
 
-/// A conversation that is taken, for a turn or for taking one back: no turn begins in it meanwhile. It is free again
-/// when this is dropped.
+/// A reserved conversation: no other turn starts in it. Dropping the lease frees it.
 pub struct Lease {
     turns: Arc<RunningTurns>,
     conversation: String,
-    /// What is kept of the conversation, as long as that is true.
+    /// State kept from the last turn, as long as it is valid.
     state: Option<ConversationState>,
 }
 
 impl RunningTurns {
-    /// Takes a conversation; `None` where it is taken.
+    /// Reserves a conversation; `None` if it is reserved already.
     pub(super) fn reserve(self: &Arc<Self>, conversation: &str) -> Option<Lease> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         if inner.running.contains_key(conversation) {
             return None;
         }
@@ -57,42 +57,47 @@ impl RunningTurns {
         })
     }
 
-    /// How many conversations have a turn that runs. One that is about to begin does not count.
+    /// Number of running turns, without those that are about to start.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.lock().running.values().flatten().count()
+        lock(&self.inner).running.values().flatten().count()
     }
 
-    /// Whether any conversation is taken.
+    /// Whether any conversation is reserved.
     #[must_use]
     pub fn any(&self) -> bool {
-        !self.lock().running.is_empty()
+        !lock(&self.inner).running.is_empty()
     }
 
-    /// Whether the conversation is taken.
+    /// Whether the conversation is reserved.
     #[must_use]
     pub fn is_running(&self, conversation: &str) -> bool {
-        self.lock().running.contains_key(conversation)
+        lock(&self.inner).running.contains_key(conversation)
     }
 
-    /// The running turn of this id.
+    /// The running turn with this id.
     #[must_use]
     pub fn get(&self, turn: &str) -> Option<TurnHandle> {
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         let mut running = inner.running.values().flatten();
         running.find(|handle| handle.turn == turn).cloned()
     }
 
-    /// All turns that run.
+    /// All running turns.
     #[must_use]
     pub fn all(&self) -> Vec<TurnHandle> {
-        self.lock().running.values().flatten().cloned().collect()
+        lock(&self.inner)
+            .running
+            .values()
+            .flatten()
+            .cloned()
+            .collect()
     }
 
-    /// The conversation in which this process last ran the turn; `None` where it never did.
+    /// The conversation in which this process last ran the turn; `None` if it never did.
     #[must_use]
     pub fn conversation_of(&self, turn: &str) -> Option<String> {
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         let mut known = inner.known.iter().rev();
         known
             .find(|(id, _)| id == turn)
@@ -110,7 +115,7 @@ impl RunningTurns {
         }
     }
 
-    /// The client went: every turn is interrupted, also one that is about to begin. Returns when none runs.
+    /// Interrupts every turn, including those about to start, because the client left. Returns when none is left.
     pub async fn leave(&self) {
         loop {
             let change = self.change.notified();
@@ -124,60 +129,55 @@ impl RunningTurns {
         }
     }
 
-    /// What is kept of the conversation is not true any more.
+    /// Discards the kept state of the conversation, which is no longer valid.
     pub(super) fn forget(&self, conversation: &str) {
-        self.lock().kept.retain(|(id, _)| id != conversation);
+        lock(&self.inner).kept.retain(|(id, _)| id != conversation);
     }
 
     fn free(&self, conversation: &str, state: Option<ConversationState>) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         inner.running.remove(conversation);
         if let Some(state) = state {
             inner.kept.push_back((conversation.to_owned(), state));
         }
-        while inner.kept.len() > KEPT {
+        while inner.kept.len() > MAX_KEPT {
             inner.kept.pop_front();
         }
         drop(inner);
         self.change.notify_waiters();
     }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // What is done while it is held cannot panic halfway.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Lease {
-    /// The conversation's id.
+    /// Id of the conversation.
     #[must_use]
     pub fn conversation(&self) -> &str {
         &self.conversation
     }
 
-    /// The conversation is other than what is kept of it.
+    /// Discards the kept state, because the conversation was changed.
     pub fn forget(&mut self) {
         self.state = None;
     }
 
-    /// Hands out what is kept, which is gone then.
+    /// Takes the kept state out of the lease.
     pub(in crate::engine) fn take_state(&mut self) -> Option<ConversationState> {
         self.state.take()
     }
 
-    /// Keeps this for the next turn, from when the conversation is free.
+    /// Sets the state to keep for the next turn once the conversation is free.
     pub(in crate::engine) fn keep(&mut self, state: Option<ConversationState>) {
         self.state = state;
     }
 
-    /// The turn runs.
+    /// Notes that the turn runs.
     pub(in crate::engine) fn runs(&self, handle: &TurnHandle) {
-        let mut inner = self.turns.lock();
+        let mut inner = lock(&self.turns.inner);
         let running = Some(handle.clone());
         inner.running.insert(self.conversation.clone(), running);
         let known = (handle.turn.clone(), self.conversation.clone());
         inner.known.push_back(known);
-        if inner.known.len() > KNOWN {
+        if inner.known.len() > MAX_KNOWN {
             inner.known.pop_front();
         }
         drop(inner);

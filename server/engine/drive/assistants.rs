@@ -1,29 +1,29 @@
-//! The assistants of their own that answer a turn's inquiries.
+//! Separate assistants that answer a turn's inquiries.
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::provider::{Head, Provider};
+use aside_provider::{Head, Provider};
 
-/// An assistant of its own for inquiries.
+/// A separate assistant for inquiries.
 #[derive(Clone)]
 pub struct InquiryAssistant {
-    /// The model that answers.
+    /// The assistant's model.
     pub provider: Arc<dyn Provider>,
-    /// Its system text. It has no tools.
+    /// The assistant's system text. It has no tools.
     pub head: Arc<Head>,
 }
 
-/// Finds the assistant of this name; see [`aside_turn::rules::Assistant`].
+/// Finds an assistant by its name; see [`aside_turn::rules::Assistant`].
 pub type FindAssistant = Arc<dyn Fn(&str) -> Result<InquiryAssistant, String> + Send + Sync>;
 
-/// The assistants that a turn has asked so far. Each is looked for once a turn.
+/// The assistants that a turn has asked so far. Each is opened once per turn.
 pub struct Assistants {
     find: FindAssistant,
     found: HashMap<String, InquiryAssistant>,
 }
 
 impl Assistants {
-    /// Looks for assistants in this way.
+    /// Starts without assistants; `find` opens them.
     #[must_use]
     pub fn new(find: FindAssistant) -> Self {
         Self {
@@ -32,10 +32,10 @@ impl Assistants {
         }
     }
 
-    /// The assistant of this name.
+    /// Returns the assistant with this name.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be used.
+    /// A sentence with the reason why it cannot be used.
     pub(super) fn get(&mut self, name: &str) -> Result<InquiryAssistant, String> {
         if let Some(found) = self.found.get(name) {
             return Ok(found.clone());

@@ -1,31 +1,33 @@
-//! A running turn, as a front end holds it, and what it tells the front end.
+//! The handle of a running turn, and its messages to the front end.
+
+use std::collections::BTreeMap;
 
 use aside_turn::{
     effect::{DismissReason, End, Prompt, Update},
     input::{Input, PromptAnswer},
     question::Misfit,
     record::PromptId,
-    rules::Client,
+    rules::{Client, RunRule},
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::notice::TurnNotice;
 
-/// The most messages that wait between the engine and a front end. A front end always reads on.
+/// Maximum number of messages that wait between the engine and a front end. A front end never stops reading.
 pub const QUEUE: usize = 4096;
 
-/// What the engine tells a front end of a turn, in order. `End` is the last.
+/// A message of a turn to its front end, in order. `End` is the last of the turn.
 #[derive(Debug)]
 pub enum TurnMessage {
-    /// Something to know as the turn begins.
+    /// A notice at the start of the turn or after its end.
     Notice(TurnNotice),
-    /// Something to show.
+    /// An update to show.
     Update(Update),
-    /// A piece of a running call's output.
+    /// Output of a running call.
     ToolOutput {
         /// The provider's id of the call.
         call_id: String,
-        /// The piece that came.
+        /// The new output.
         text: String,
     },
     /// A call changed files.
@@ -35,22 +37,22 @@ pub enum TurnMessage {
         /// The files, as URIs.
         uris: Vec<String>,
     },
-    /// The conversation has a title.
+    /// The conversation got a title.
     Title(String),
-    /// Ask a person.
+    /// A prompt to show to a person.
     Prompt(Box<Prompt>),
-    /// Take a prompt off the screen, and why.
+    /// A prompt to remove from the screen, with the reason.
     Dismiss(PromptId, DismissReason),
-    /// The turn is over.
+    /// The turn has ended.
     End(Box<End>),
 }
 
-/// A running turn, as a front end holds it. Messages to a turn that has ended are dropped.
+/// Handle of a running turn. Messages to a turn that has ended are dropped.
 #[derive(Clone, Debug)]
 pub struct TurnHandle {
-    /// The turn's id.
+    /// Id of the turn.
     pub turn: String,
-    /// The conversation's id.
+    /// Id of the conversation.
     pub conversation: String,
     mailbox: mpsc::Sender<Mail>,
 }
@@ -58,9 +60,9 @@ pub struct TurnHandle {
 /// A message to a running turn.
 #[derive(Debug)]
 pub(super) enum Mail {
-    /// Something that the turn must be told of.
+    /// An input for the turn.
     Input(Input),
-    /// Would this answer be taken? The reply is `None` where no such prompt is open.
+    /// Checks whether an answer fits a prompt. The reply is `None` if the prompt is not open.
     Fits(
         PromptId,
         PromptAnswer,
@@ -69,7 +71,7 @@ pub(super) enum Mail {
 }
 
 impl TurnHandle {
-    /// A handle, and where its messages arrive.
+    /// Creates a handle and the receiver of its messages.
     pub(super) fn new(turn: String, conversation: String) -> (Self, mpsc::Receiver<Mail>) {
         let (mailbox, messages) = mpsc::channel(QUEUE);
         let handle = Self {
@@ -80,34 +82,39 @@ impl TurnHandle {
         (handle, messages)
     }
 
-    /// A person's answer to a prompt, or a client's failure to show it.
+    /// Sends a person's answer to a prompt, or a client's failure to show it.
     ///
-    /// False where the turn is over and the answer went nowhere.
+    /// Returns false if the turn has ended and the answer was not delivered.
     pub async fn answer(&self, prompt: PromptId, answer: PromptAnswer) -> bool {
         self.tell(Input::Answer(prompt, answer)).await
     }
 
-    /// The user adds something.
+    /// Adds a message of the user to the running turn.
     pub async fn steer(&self, text: String) {
         self.tell(Input::Steer(text)).await;
     }
 
-    /// The user ends the turn.
+    /// Cancels the turn for the user.
     pub async fn cancel(&self) {
         self.tell(Input::Cancel).await;
     }
 
-    /// A client that can ask a human came.
+    /// Passes changed rules for tools of the client, by name.
+    pub async fn configure_client_tools(&self, by_name: BTreeMap<String, Option<RunRule>>) {
+        self.tell(Input::ClientRules(by_name)).await;
+    }
+
+    /// Tells the turn that a client for prompts has connected.
     pub async fn client_came(&self, client: Client) {
         self.tell(Input::ClientCame(client)).await;
     }
 
-    /// The client left, or the process must go: the turn is interrupted at once.
+    /// Interrupts the turn at once, because the client left or the process must end.
     pub async fn leave(&self) {
         self.tell(Input::ClientLeft).await;
     }
 
-    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
+    /// Checks whether an answer fits a prompt; `None` if the prompt is not open.
     pub async fn fits(&self, prompt: PromptId, answer: PromptAnswer) -> Option<Result<(), Misfit>> {
         let (reply, replied) = oneshot::channel();
         let mail = Mail::Fits(prompt, answer, reply);
@@ -115,7 +122,7 @@ impl TurnHandle {
         replied.await.ok()?
     }
 
-    /// A closed mailbox is a turn that has ended: there is nobody to tell.
+    /// Sends an input. Returns false if the turn has ended.
     async fn tell(&self, input: Input) -> bool {
         self.mailbox.send(Mail::Input(input)).await.is_ok()
     }

@@ -1,12 +1,20 @@
-//! What tools reach of the engine: the log for edits, blobs, live output; and the secrets that must reach the tool
-//! that asked for them and nothing else.
+//! Engine services for tools: the log of edits and live output. Also keeps secrets from reaching anything but the tool
+//! that asked for them.
 
+use aside_session::record::Entry;
+use aside_session::record::{self};
+use aside_tool::FileEdit;
+use aside_tool::question_without_secrets;
+use aside_tool::value_without_secrets;
+use aside_tool::without_secrets;
+use aside_tool::workspace::file_uri;
 use std::{
     collections::HashMap,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use aside_base::lock;
 use aside_turn::{
     effect::CallWork,
     input::{ToolOutcome, ToolOutput},
@@ -16,20 +24,13 @@ use aside_turn::{
 use tokio::sync::mpsc;
 
 use super::{tasks::Happening, writer::LogWriter};
-use crate::{
-    session::record::{self, Entry},
-    tool::{
-        FileEdit, question_without_secrets, value_without_secrets, without_secrets,
-        workspace::file_uri,
-    },
-};
 
-/// The secrets that calls were given. Never printed.
+/// Secrets given to calls. Never printed.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Secrets(Arc<Mutex<HashMap<CallKey, Vec<Secret>>>>);
 
 impl Secrets {
-    /// Takes in what a call was given.
+    /// Adds the secrets among a call's answers.
     pub(in crate::engine) fn of(&self, work: &CallWork) {
         let secrets = work.answers.iter().filter_map(|(_, answer)| match answer {
             Answer::Secret(secret) => Some(secret.clone()),
@@ -37,23 +38,23 @@ impl Secrets {
         });
         let secrets: Vec<Secret> = secrets.collect();
         if !secrets.is_empty() {
-            self.lock().insert(work.call, secrets);
+            lock(&self.0).insert(work.call, secrets);
         }
     }
 
-    /// Takes in what a call was given while it ran.
+    /// Adds a secret that was given to a running call.
     pub(in crate::engine) fn add(&self, call: CallKey, secret: Secret) {
-        self.lock().entry(call).or_default().push(secret);
+        lock(&self.0).entry(call).or_default().push(secret);
     }
 
-    /// The call knows a secret: its output is not shown before it is whole and clean.
+    /// Whether the call was given a secret. Its output is then not shown before it is complete and redacted.
     fn has(&self, call: CallKey) -> bool {
-        self.lock().contains_key(&call)
+        lock(&self.0).contains_key(&call)
     }
 
-    /// What a call says, without the secrets that it was given.
+    /// Removes the secrets given to a call from its outcome.
     pub(in crate::engine) fn redact(&self, call: CallKey, outcome: ToolOutcome) -> ToolOutcome {
-        let Some(secrets) = self.lock().get(&call).cloned() else {
+        let Some(secrets) = lock(&self.0).get(&call).cloned() else {
             return outcome;
         };
         let clean = |text: String| without_secrets(text, &secrets);
@@ -72,13 +73,9 @@ impl Secrets {
             ToolOutcome::Stopped => ToolOutcome::Stopped,
         }
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, Vec<Secret>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The hooks of a turn's tools.
+/// Services for the tools of a turn.
 #[derive(Clone)]
 pub(in crate::engine) struct Hooks {
     pub(in crate::engine) writer: Arc<LogWriter>,
@@ -87,7 +84,7 @@ pub(in crate::engine) struct Hooks {
 }
 
 impl Hooks {
-    /// An edit goes on record before its file changes.
+    /// Records an edit, before the file is changed.
     pub(in crate::engine) fn record_edit(
         &self,
         root: &Path,
@@ -106,14 +103,14 @@ impl Hooks {
         Ok(())
     }
 
-    /// A piece of a running call's output, unless the call knows a secret.
+    /// Passes on output of a running call, unless the call was given a secret.
     pub(in crate::engine) fn output(&self, call: CallKey, text: &str) {
         if !self.secrets.has(call) {
             self.say(Happening::Output(call, text.to_owned()));
         }
     }
 
-    /// Live output is for looking at: where the way is full, a piece is left out, for the result has it all.
+    /// Sends without waiting. A piece is dropped if the queue is full, because the result contains all output.
     fn say(&self, happening: Happening) {
         if let Err(error) = self.happenings.try_send(happening) {
             tracing::debug!(%error, "a piece of live output was left out");
@@ -128,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_cut_out_of_all_that_its_call_says() {
+    fn secrets_are_removed_from_all_output_of_their_call() {
         let secrets = Secrets::default();
         let work = CallWork {
             call: CallKey(1),

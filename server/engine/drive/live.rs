@@ -1,10 +1,11 @@
-//! Questions that tools ask while they run: each waits here for its answer.
+//! Questions that running tools ask: each waits here for its answer.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use aside_base::lock;
 use aside_turn::{
     input::Input,
     model_text::ModelText,
@@ -16,20 +17,20 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::tasks::Happening;
 
-/// The live questions of a turn.
+/// Live questions of a turn.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct LiveQuestions(Arc<Mutex<WaitingQuestions>>);
 
 #[derive(Default)]
 struct WaitingQuestions {
-    /// A person is there who could be asked.
+    /// Whether a person could be asked.
     attended: bool,
     next: u32,
     open: HashMap<(CallKey, u32), oneshot::Sender<Result<Answer, String>>>,
 }
 
 impl LiveQuestions {
-    /// Puts a question to the turn, and waits for what comes of it: an answer, or why there is none.
+    /// Puts a question to the turn. Waits for the answer, or for a sentence with the reason why there is none.
     pub(in crate::engine) fn ask(
         &self,
         happenings: mpsc::Sender<Happening>,
@@ -38,7 +39,7 @@ impl LiveQuestions {
     ) -> BoxFuture<'static, Result<Answer, String>> {
         let (answer, answered) = oneshot::channel();
         let number = {
-            let mut waiting = self.lock();
+            let mut waiting = lock(&self.0);
             waiting.next += 1;
             let number = waiting.next;
             waiting.open.insert((call, number), answer);
@@ -46,7 +47,7 @@ impl LiveQuestions {
         };
         Box::pin(async move {
             let input = Input::LiveQuestion(call, number, question);
-            // Where the turn is over, nobody answers.
+            // Nobody answers after the end of the turn.
             let over = |_| ModelText::default().cancelled();
             let sent = happenings.send(Happening::Turn(input)).await;
             sent.map_err(|_| ModelText::default().cancelled())?;
@@ -54,31 +55,26 @@ impl LiveQuestions {
         })
     }
 
-    /// Takes in whether a person is there who could be asked.
+    /// Sets whether a person could be asked.
     pub(in crate::engine) fn attend(&self, attended: bool) {
-        self.lock().attended = attended;
+        lock(&self.0).attended = attended;
     }
 
-    /// Whether a person is there who could be asked.
+    /// Whether a person could be asked.
     pub(in crate::engine) fn is_attended(&self) -> bool {
-        self.lock().attended
+        lock(&self.0).attended
     }
 
-    /// What came of a question.
+    /// Delivers the answer to a question, or the reason why there is none.
     pub(in crate::engine) fn answer(
         &self,
         call: CallKey,
         number: u32,
         answer: Result<Answer, String>,
     ) {
-        if let Some(waits) = self.lock().open.remove(&(call, number)) {
+        if let Some(waits) = lock(&self.0).open.remove(&(call, number)) {
             // The tool may be gone.
             let _ = waits.send(answer);
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, WaitingQuestions> {
-        // Each change is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,16 +1,16 @@
-//! Runs a turn: performs its effects in order, and hands it what they bring about.
+//! Runs a turn: performs its effects in order, and feeds their results back.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`handle`] | a running turn as a front end holds it, and what it tells the front end |
-//! | [`notice`] | what a person should know as a turn begins |
-//! | [`state`] | what is kept of a conversation between its turns |
-//! | `performer` | each effect: a line in the log, a task, a message to the front end |
-//! | [`assistants`] | the assistants of their own that answer inquiries |
-//! | `live` | questions that tools ask while they run |
-//! | `tasks` | the tasks of a turn; each ends with it |
-//! | `hooks` | what tools reach of the engine; secrets |
-//! | `trace`, `writer` | inquiries in the trace; the log that the turn is recorded in |
+//! | [`handle`] | the handle of a running turn, and its messages to the front end |
+//! | [`notice`] | notices for a person at the start of a turn or after its end |
+//! | [`state`] | the state of a conversation between turns |
+//! | `performer` | performs effects: records, tasks, messages to the front end |
+//! | [`assistants`] | separate assistants for inquiries |
+//! | `live` | questions that running tools ask |
+//! | `tasks` | the tasks of a turn, which end with it |
+//! | `hooks` | engine services for tools; secrets |
+//! | `trace`, `writer` | inquiries in the trace; the log that records the turn |
 
 pub mod assistants;
 pub mod handle;
@@ -36,7 +36,7 @@ use self::{
 };
 use super::clock::Clock;
 
-/// A turn, what performs its effects, and what arrives for it.
+/// A turn, the performer of its effects, and its incoming messages.
 pub(super) struct TurnDriver {
     turn: Turn,
     performer: Performer,
@@ -45,7 +45,7 @@ pub(super) struct TurnDriver {
 }
 
 impl TurnDriver {
-    /// A driver of this turn, and the turn's handle.
+    /// Creates a driver and the turn's handle.
     pub(super) fn new(
         turn: Turn,
         id: String,
@@ -63,7 +63,7 @@ impl TurnDriver {
         (driver, handle)
     }
 
-    /// Drives the turn to its end, and returns what the conversation is then; see [`Performer::close`].
+    /// Drives the turn to its end. Returns the conversation's state to keep; see [`Performer::close`].
     pub(super) async fn run(mut self) -> Option<ConversationState> {
         loop {
             while let Some(effect) = self.turn.poll_effect() {
@@ -72,7 +72,7 @@ impl TurnDriver {
                 }
             }
             if let Some(end) = self.performer.ended() {
-                self.take_the_rest().await;
+                self.record_late_inputs().await;
                 return self.performer.close(end).await;
             }
             if let Some(input) = self.next_input().await {
@@ -82,8 +82,8 @@ impl TurnDriver {
         }
     }
 
-    /// What came too late is on record still; what comes from now on goes nowhere, and the sender knows.
-    async fn take_the_rest(&mut self) {
+    /// Records inputs that came too late. Later ones are refused, so that their senders notice.
+    async fn record_late_inputs(&mut self) {
         self.mailbox.close();
         while let Ok(mail) = self.mailbox.try_recv() {
             if let Mail::Input(input) = mail {
@@ -97,7 +97,7 @@ impl TurnDriver {
         }
     }
 
-    /// Waits for what happens next; `None` where it was not for the turn.
+    /// Waits for the next event; `None` if it is not an input of the turn.
     async fn next_input(&mut self) -> Option<Input> {
         let deadline = self.turn.deadline().map(|time| self.clock.instant(time));
         tokio::select! {
@@ -105,7 +105,7 @@ impl TurnDriver {
             Some(mail) = self.mailbox.recv() => match mail {
                 Mail::Input(input) => Some(input),
                 Mail::Fits(prompt, answer, reply) => {
-                    // Who asked may have gone: nobody needs to know then.
+                    // The asker may have gone and need no reply.
                     let _ = reply.send(self.turn.fits(&prompt, &answer));
                     None
                 }

@@ -1,11 +1,11 @@
-//! What a person should know as a turn begins, or behind its end.
+//! Notices for a person at the start of a turn or after its end.
 
-/// What a person should know as a turn begins, or behind its end. Each front end words it, or leaves it out.
+/// A notice for a person at the start of a turn or after its end. Each front end words it or leaves it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnNotice {
     /// A sentence about the configuration.
     Configuration(String),
-    /// The workspace was trusted until these changed: paths as `aside.toml` has them.
+    /// Trust in the workspace has ended because these files changed: paths as in `aside.toml`.
     TrustEnded(Vec<String>),
     /// The workspace is not trusted, so only tools that read will run.
     NotTrusted,
@@ -13,15 +13,15 @@ pub enum TurnNotice {
     NoWorkspace,
     /// Commands run without a sandbox.
     Unsandboxed,
-    /// A sentence about a log that was damaged: how it was repaired, or what of it could not be read.
+    /// A sentence about a damaged log: how it was repaired, or which part could not be read.
     Damage(String),
-    /// The system did not bring the log onto the disk; its words.
+    /// The log could not be made durable; the system's error.
     NotDurable(String),
-    /// What requests begin with is other than in the last turn, so that the prompt cache starts again.
+    /// The beginning of requests differs from the last turn, so the prompt cache starts again.
     HeadChanged {
-        /// The model or its provider.
+        /// Whether the model or its provider changed.
         model: bool,
-        /// Whether the array of tools changed.
+        /// Whether the list of tools changed.
         tools: bool,
         /// Whether the system text changed.
         system: bool,

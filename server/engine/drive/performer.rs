@@ -1,4 +1,4 @@
-//! Each effect of a turn: a line in the log, a task, a message to the front end.
+//! Performs the effects of a turn: records, tasks, messages to the front end.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -6,6 +6,12 @@ use std::{
     time::Duration,
 };
 
+use aside_provider::{Head, ModelRequest, Provider, SharedBody, flatten};
+use aside_session::{
+    approvals::Approvals,
+    record::{Entry, Frozen, TurnOptions},
+};
+use aside_tool::{ToolContext, registry::Registry};
 use aside_turn::{
     Effect,
     effect::{self, CallWork, End, RequestKind},
@@ -29,20 +35,12 @@ use super::{
     trace::Trace,
     writer::LogWriter,
 };
-use crate::{
-    provider::{Head, ModelRequest, Provider, SharedBody, flatten},
-    session::{
-        approvals::Approvals,
-        record::{Entry, Frozen, TurnOptions},
-    },
-    tool::{ToolContext, registry::Registry},
-};
 
-/// Performs the effects of one turn, and holds all that it acts on.
+/// Performs the effects of one turn, and owns everything that they need.
 pub(in crate::engine) struct Performer {
     pub(in crate::engine) writer: Arc<LogWriter>,
     pub(in crate::engine) transcript: Transcript,
-    /// The ids of the conversation's turns, this one's included.
+    /// Ids of the conversation's turns, including this one.
     pub(in crate::engine) turns: HashSet<String>,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
@@ -53,7 +51,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) assistants: Assistants,
     pub(in crate::engine) shared: Arc<SharedBody>,
     pub(in crate::engine) registry: Arc<Registry>,
-    pub(in crate::engine) host: Arc<ToolContext>,
+    pub(in crate::engine) context: Arc<ToolContext>,
     pub(in crate::engine) approvals: Approvals,
     pub(in crate::engine) secrets: Secrets,
     pub(in crate::engine) live: LiveQuestions,
@@ -65,7 +63,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) end: Option<End>,
 }
 
-/// What the engine keeps of the calls: their provider's ids, and the files that each has changed.
+/// Provider ids of calls, and the files that each call has changed.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Calls {
     ids: HashMap<CallKey, String>,
@@ -76,7 +74,7 @@ impl Performer {
     /// Performs one effect.
     ///
     /// # Errors
-    /// Where an event could not be put on disk: what comes after it must not happen.
+    /// Fails if an event could not be written to disk: the effects after it must not happen.
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), String> {
         match effect {
             Effect::Record(event) => return self.record(event),
@@ -128,23 +126,21 @@ impl Performer {
     fn prepare(&mut self, work: CallWork) {
         self.calls.ids.insert(work.call, work.id.clone());
         self.secrets.of(&work);
-        let (registry, host) = (self.registry.clone(), self.host.clone());
-        let (call, limit) = (work.call, self.host.limits.time);
-        self.tasks.prepare(
-            call,
-            limit,
-            async move { registry.prepare(&work, &host).await },
-        );
+        let (registry, context) = (self.registry.clone(), self.context.clone());
+        let (call, limit) = (work.call, self.context.limits.time);
+        self.tasks.prepare(call, limit, async move {
+            registry.prepare(&work, &context).await
+        });
     }
 
     fn run(&mut self, work: CallWork) {
-        let (registry, host, secrets) = (
+        let (registry, context, secrets) = (
             self.registry.clone(),
-            self.host.clone(),
+            self.context.clone(),
             self.secrets.clone(),
         );
         self.tasks.run(work.call, |token| async move {
-            let outcome = registry.run(&work, &host, &token).await;
+            let outcome = registry.run(&work, &context, &token).await;
             secrets.redact(work.call, outcome)
         });
     }
@@ -199,16 +195,16 @@ impl Performer {
         let schema = self.schema.clone().unwrap_or(Value::Bool(true));
         self.tasks.check(async move {
             let checked = tokio::task::spawn_blocking(move || fits_schema(&schema, &text)).await;
-            checked.unwrap_or_else(|_| Err("the check failed inside Aside".into()))
+            checked.unwrap_or_else(|_| Err("the check failed because of an error in Aside".into()))
         });
     }
 
     async fn tell(&mut self, message: TurnMessage) {
-        // A front end that is gone cannot be told; that it is gone is the front end's own message.
+        // A front end that is gone reports that itself, through the turn's handle.
         let _ = self.front.send(message).await;
     }
 
-    /// What a task or a tool has to say, and what of it is for the turn.
+    /// Handles an event of a task or a tool. Returns the input for the turn, if there is one.
     pub(super) async fn incoming(&mut self, happening: Happening) -> Option<Input> {
         match happening {
             Happening::Turn(input) => {
@@ -240,7 +236,7 @@ impl Performer {
         }
     }
 
-    /// Takes in what tools know of before the turn decides on it: whether a person is there.
+    /// Updates the state that tools may read before the turn handles an input: whether a person could be asked.
     pub(super) fn notice(&self, input: &Input) {
         match input {
             Input::ClientCame(_) => self.live.attend(true),
@@ -249,7 +245,7 @@ impl Performer {
         }
     }
 
-    /// What happens next, besides messages from the front end.
+    /// Waits for the next event, besides messages from the front end.
     pub(super) async fn next(&mut self) -> Happening {
         tokio::select! {
             biased;
@@ -262,21 +258,21 @@ impl Performer {
         self.end.take()
     }
 
-    /// Ends what still runs, makes the log durable and tells the front end. What the conversation is now is given
-    /// back, unless that needs more than was kept: a turn that can be resumed is read from the log.
+    /// Ends all tasks, makes the log durable and tells the front end. Returns the conversation's state, except for a
+    /// turn that can be resumed: that one is read from the log.
     pub(super) async fn close(mut self, end: End) -> Option<ConversationState> {
         self.tasks.close(Duration::from_secs(2)).await;
         let outcome = end.outcome;
-        // It does not hold the lock: the next turn need not wait for the disk.
+        // The sync does not hold the log's lock, so the next turn need not wait for the disk.
         let sync = tokio::task::spawn_blocking(self.writer.sync());
-        // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk, and
-        // what it refuses is told behind the end.
+        // A parked turn may wait for days, so it must survive a loss of power. Otherwise nobody waits for the disk, and
+        // a failure is reported after the end.
         let front = self.front.clone();
         let durable = async move {
             if let Ok(Err(error)) = sync.await {
                 tracing::warn!(%error, "the log could not be made durable");
                 let notice = TurnNotice::NotDurable(error.to_string());
-                // A front end that is gone cannot be told.
+                // An error means that the front end is gone.
                 let _ = front.send(TurnMessage::Notice(notice)).await;
             }
         };
@@ -287,7 +283,7 @@ impl Performer {
         self.tell(TurnMessage::End(Box::new(end))).await;
         (outcome != Outcome::Interrupted).then(|| ConversationState {
             next: self.writer.next(),
-            seen: self.host.seen().after_turn(),
+            seen: self.context.seen().after_turn(),
             transcript: self.transcript,
             shared: self.shared,
             frozen: Some(self.frozen),
@@ -299,7 +295,7 @@ impl Performer {
     }
 }
 
-/// The final answer as JSON that fits, or what is wrong with it.
+/// Parses the final answer as JSON that matches the schema, or describes what is wrong with it.
 fn fits_schema(schema: &Value, text: &str) -> Result<Value, String> {
     let text = text.trim();
     let inner = text
@@ -311,7 +307,7 @@ fn fits_schema(schema: &Value, text: &str) -> Result<Value, String> {
     let value: Value =
         serde_json::from_str(inner).map_err(|error| format!("it is not valid JSON ({error})"))?;
     let validator = jsonschema::validator_for(schema)
-        .map_err(|error| format!("the schema is broken ({error})"))?;
+        .map_err(|error| format!("the schema is invalid ({error})"))?;
     let wrong =
         validator
             .iter_errors(&value)
@@ -330,7 +326,7 @@ mod tests {
     use super::fits_schema;
 
     #[test]
-    fn an_answer_fits_its_schema_or_says_what_is_wrong() {
+    fn answers_match_their_schema_or_name_the_fault() {
         let schema =
             json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
         let check = |text: &str| match fits_schema(&schema, text) {

@@ -1,4 +1,4 @@
-//! What a conversation was before a turn: read from its log, or kept since the turn before.
+//! The state of a conversation before a turn, read from its log or kept since the last turn.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -6,6 +6,15 @@ use std::{
     sync::Arc,
 };
 
+use aside_provider::{ReadMedia, SharedBody};
+use aside_session::{
+    blobs::Blobs,
+    conversation::Conversation,
+    lines::{LogLines, UnreadableLine},
+    record::Frozen,
+    replay::{self, conversation::ConversationFold},
+};
+use aside_tool::FileSnapshots;
 use aside_turn::{
     model_text::ModelText,
     record::{DirectiveKind, Event, FaultKind, Word},
@@ -13,46 +22,33 @@ use aside_turn::{
     transcript::Transcript,
 };
 
-use crate::{
-    provider::{ReadMedia, SharedBody},
-    session::{
-        blobs::Blobs,
-        conversation::Conversation,
-        lines::{LogLines, UnreadableLine},
-        record::Frozen,
-        replay::{self, conversation::ConversationFold},
-    },
-    tool::FileSnapshots,
-};
-
-/// What a conversation was before a turn. A front end that stays may give it to the next turn, which need not read
-/// the log again then.
+/// The state of a conversation before a turn. If it is kept from the last turn, the log need not be read again.
 pub struct ConversationState {
-    /// What providers were sent.
+    /// Transcript for providers.
     pub(in crate::engine) transcript: Transcript,
-    /// Its last requests, encoded.
+    /// Encoded common part of requests.
     pub(in crate::engine) shared: Arc<SharedBody>,
-    /// What its requests begin with; none before the first.
+    /// Frozen beginning of requests; `None` before the first request.
     pub(in crate::engine) frozen: Option<Frozen>,
-    /// What models refused.
+    /// Features that models refused.
     pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
-    /// What the model knows of the files.
+    /// Snapshots of files as the model last saw them.
     pub(in crate::engine) seen: FileSnapshots,
-    /// The ids of its turns.
+    /// Ids of the conversation's turns.
     pub(in crate::engine) turns: HashSet<String>,
-    /// Its last turn, where that can be resumed.
+    /// The last turn, if it can be resumed.
     pub(in crate::engine) interrupted: Option<replay::Turn>,
-    /// What could not be read.
+    /// Parts of the log that could not be read.
     pub(in crate::engine) faults: Vec<LostPart>,
-    /// The number of the next event.
+    /// Number of the next event.
     pub(in crate::engine) next: u64,
 }
 
 impl ConversationState {
-    /// Reads the log on a thread that may wait.
+    /// Reads the log on a blocking thread.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Fails if the log cannot be read.
     pub(in crate::engine) async fn read(
         conversation: &Conversation,
         next: u64,
@@ -65,8 +61,11 @@ impl ConversationState {
             let lines = conversation.read_all()?;
             Ok(Self::of(lines, shared, next))
         });
-        read.await
-            .unwrap_or_else(|_| Err(io::Error::other("reading it failed inside Aside")))
+        read.await.unwrap_or_else(|_| {
+            Err(io::Error::other(
+                "reading the log failed because of an error in Aside",
+            ))
+        })
     }
 
     fn of(lines: LogLines, shared: Arc<SharedBody>, next: u64) -> Self {
@@ -97,7 +96,7 @@ impl ConversationState {
     }
 }
 
-/// Reads the images and PDFs of a conversation. More than may be attached is never read.
+/// Reads the images and PDFs of a conversation, up to the maximum size of attachments.
 fn read_media(blobs: Blobs) -> ReadMedia {
     ReadMedia::new(move |media| {
         if media.size > media.media_type.most() {
@@ -111,13 +110,13 @@ fn read_media(blobs: Blobs) -> ReadMedia {
 
 /// A part of the log that could not be read.
 pub(in crate::engine) struct LostPart {
-    /// What and where, in words.
+    /// Description and position of the part.
     pub(in crate::engine) text: String,
-    /// What the model is told of it; none where it was told already.
+    /// Report for the model; `None` if the model already has it.
     pub(in crate::engine) report: Option<Event>,
 }
 
-/// A part of the log that could not be read, where the model knows of these faults.
+/// Describes a part of the log that could not be read. `reported` are the faults that the model knows.
 fn lost(fault: &UnreadableLine, reported: &HashSet<(u64, FaultKind)>) -> LostPart {
     let text = format!("{fault}; it was left out.");
     let kind = DirectiveKind::Lost {

@@ -1,8 +1,9 @@
-//! The tasks of a turn. Each is owned here and ends with the turn; a panic in one is told to the turn as the error
-//! of what it was doing.
+//! The tasks of a turn. All of them end with the turn. A panic is reported to the turn as an error of the request or
+//! call that the task worked on.
 
 use std::{collections::HashMap, future::Future, time::Duration};
 
+use aside_provider::{ModelRequest, Provider};
 use aside_turn::{
     input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
     record::CallKey,
@@ -16,19 +17,17 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::provider::{ModelRequest, Provider};
+/// Time that a tool's task may take after its token was cancelled. Its processes are killed earlier.
+const GRACE_TIME: Duration = Duration::from_secs(5);
 
-/// How long a tool's task may go on after its token was cancelled. Its processes are killed sooner.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// Something that a task or a tool has to say.
+/// An event of a task or a tool.
 #[derive(Debug)]
 pub(in crate::engine) enum Happening {
-    /// For the turn.
+    /// An input for the turn.
     Turn(Input),
-    /// A piece of a call's output.
+    /// Output of a running call.
     Output(CallKey, String),
-    /// A call is about to change this file.
+    /// A file that a call is about to change.
     Edit(CallKey, String),
 }
 
@@ -40,7 +39,7 @@ enum What {
     Check,
 }
 
-/// All tasks of one turn.
+/// The tasks of one turn.
 pub(in crate::engine) struct TurnTasks {
     set: JoinSet<()>,
     what: HashMap<Id, What>,
@@ -62,7 +61,7 @@ impl TurnTasks {
         }
     }
 
-    /// Sends a request and passes its pieces on.
+    /// Sends a request and passes on its pieces.
     pub(in crate::engine) fn request(
         &mut self,
         id: RequestId,
@@ -78,7 +77,7 @@ impl TurnTasks {
         self.requests.insert(id, handle);
     }
 
-    /// A request that cannot be sent at all.
+    /// Reports the failure of a request that could not be sent.
     pub(in crate::engine) fn fail(&mut self, id: RequestId, text: String) {
         let happenings = self.happenings.clone();
         let failure = Failure {
@@ -91,7 +90,7 @@ impl TurnTasks {
         });
     }
 
-    /// Drops a request.
+    /// Aborts a request.
     pub(in crate::engine) fn abort(&mut self, id: RequestId) {
         if let Some(handle) = self.requests.remove(&id) {
             handle.abort();
@@ -130,7 +129,7 @@ impl TurnTasks {
         self.spawn(What::Run(call), async move {
             let given_up = async {
                 token.cancelled().await;
-                tokio::time::sleep(GRACE).await;
+                tokio::time::sleep(GRACE_TIME).await;
             };
             let outcome = tokio::select! {
                 outcome = run => outcome,
@@ -167,7 +166,7 @@ impl TurnTasks {
         handle
     }
 
-    /// Waits for a task that panicked, for ever if none does, and says what that means for the turn.
+    /// Waits until a task panics, and returns the resulting input for the turn.
     pub(in crate::engine) async fn next_panic(&mut self) -> Input {
         loop {
             match self.set.join_next_with_id().await {
@@ -183,7 +182,7 @@ impl TurnTasks {
         }
     }
 
-    /// Ends all tasks: asked first, dropped after `within`.
+    /// Cancels all tasks, and drops those that have not ended after `within`.
     pub(in crate::engine) async fn close(&mut self, within: Duration) {
         self.token.cancel();
         for (_, handle) in self.requests.drain() {
@@ -201,26 +200,27 @@ fn of_panic(what: What, error: &JoinError) -> Option<Input> {
         return None;
     }
     tracing::error!(?what, "a task panicked");
-    let defect = "it failed inside Aside; this is a defect";
+    let defect = "because of an error in Aside; please report it";
     Some(match what {
         What::Request(id) => Input::Failed(
             id,
             Failure {
                 class: FailureClass::Other,
-                text: format!("The request could not be made: {defect}."),
+                text: format!("The request could not be made {defect}."),
                 retry_after: None,
             },
         ),
         What::Preparation(call) => Input::Prepared(
             call,
-            Preparation::Error(format!("The call could not be prepared: {defect}.")),
+            Preparation::Error(format!("The call could not be prepared {defect}.")),
         ),
         What::Run(call) => {
-            let text =
-                format!("The tool ended without a result: {defect}; its effects are unknown.");
+            let text = format!(
+                "The tool ended without a result {defect}. The effects of the call are unknown."
+            );
             Input::Finished(call, ToolOutcome::Error(ToolOutput::text(text)))
         }
-        What::Check => Input::Checked(Err(defect.into())),
+        What::Check => Input::Checked(Err("the check failed because of an error in Aside".into())),
     })
 }
 
@@ -248,6 +248,6 @@ async fn stream(
 }
 
 async fn tell(happenings: &mpsc::Sender<Happening>, input: Input) {
-    // A closed channel is a turn that has ended: nothing of it is wanted any more.
+    // A closed channel means that the turn has ended.
     let _ = happenings.send(Happening::Turn(input)).await;
 }

@@ -1,5 +1,5 @@
-//! What inquiries leave in the trace, under the target `aside::inquiry`: `asked`, `answered`, `failed`. No answer is
-//! in it, and no secret can be: secrets are never inquired.
+//! Traces inquiries under the target `aside::inquiry`: `asked`, `answered`, `failed`. Answers are not traced, and
+//! secrets are never put to models.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use aside_turn::{
 
 const TARGET: &str = "aside::inquiry";
 
-/// The questions that calls asked last.
+/// The last question of each call.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Trace {
     asked: HashMap<CallKey, (String, Question)>,
 }
 
 impl Trace {
-    /// Takes in what goes on record.
+    /// Handles a recorded event.
     pub(in crate::engine) fn record(&mut self, event: &Event) {
         match event {
             Event::InquiryRequest {
@@ -31,7 +31,7 @@ impl Trace {
         }
     }
 
-    /// A model is asked.
+    /// Traces that a model is asked.
     pub(in crate::engine) fn ask(&self, ask: &SideRequest) {
         for (id, question) in ask.calls.iter().filter_map(|call| self.asked.get(call)) {
             tracing::info!(

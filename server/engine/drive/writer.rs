@@ -1,17 +1,14 @@
-//! The log of a conversation while a turn runs: the turn and its tools append to it.
+//! The log of a conversation during a turn: the turn and its tools append to it.
 
-use std::{
-    io,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{io, sync::Mutex, time::Duration};
 
-use crate::{
-    engine::clock::Clock,
-    session::{log::Log, record::Entry},
-};
+use aside_base::lock;
 
-/// Appends for one turn.
+use aside_session::{log::Log, record::Entry};
+
+use crate::engine::clock::Clock;
+
+/// Appends events of one turn to the log.
 #[derive(Debug)]
 pub(in crate::engine) struct LogWriter {
     log: Mutex<Log>,
@@ -20,7 +17,7 @@ pub(in crate::engine) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Appends to this log in the name of this turn.
+    /// Creates a writer for the events of this turn.
     #[must_use]
     pub(in crate::engine) fn new(log: Log, turn: String, clock: Clock) -> Self {
         Self {
@@ -30,50 +27,47 @@ impl LogWriter {
         }
     }
 
-    /// The id of the turn.
+    /// Id of the turn.
     pub(in crate::engine) fn turn(&self) -> &str {
         &self.turn
     }
 
-    /// The time that events are given, since the Unix epoch.
+    /// Current time for events, since the Unix epoch.
     pub(in crate::engine) fn now(&self) -> Duration {
         self.clock.now()
     }
 
-    /// Puts an event of the turn on disk.
+    /// Writes an event of the turn to disk.
     ///
     /// # Errors
-    /// As [`Log::append`]: nothing more can be appended then.
+    /// Like [`Log::append`]: nothing more can be appended then.
     pub(in crate::engine) fn append(&self, entry: &Entry) -> io::Result<()> {
-        self.log()
+        lock(&self.log)
             .append(self.clock.now(), Some(&self.turn), entry)
             .map(|_| ())
     }
 
-    /// Puts an event of another turn, or of none, on disk.
+    /// Writes an event of another turn, or of no turn, to disk.
     ///
     /// # Errors
-    /// As [`Log::append`].
+    /// Like [`Log::append`].
     pub(in crate::engine) fn append_for(
         &self,
         turn: Option<&str>,
         entry: &Entry,
     ) -> io::Result<()> {
-        self.log().append(self.clock.now(), turn, entry).map(|_| ())
+        lock(&self.log)
+            .append(self.clock.now(), turn, entry)
+            .map(|_| ())
     }
 
-    /// What makes sure that all that was appended survives a loss of power. It blocks, and fails as `fdatasync`.
+    /// Returns a function that makes everything appended so far durable. It blocks, and fails like `fdatasync`.
     pub(in crate::engine) fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
-        self.log().sync()
+        lock(&self.log).sync()
     }
 
-    /// The number of the next event.
+    /// Number of the next event.
     pub(in crate::engine) fn next(&self) -> u64 {
-        self.log().next()
-    }
-
-    fn log(&self) -> std::sync::MutexGuard<'_, Log> {
-        // A panic while it was held left a log that is whole or says that it is not.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.log).next()
     }
 }

@@ -1,14 +1,12 @@
-//! The headers that the user wants in every request to a provider. What stands in them is not repeated.
+//! Configured headers for every request to a provider. Their values are never printed.
 
+use aside_config::{known::KnownProvider, settings::ProviderSettings};
+use aside_provider::key::Key;
 use http::HeaderName;
 
 use super::key::Env;
-use crate::{
-    config::{known::KnownProvider, settings::ProviderSettings},
-    provider::key::Key,
-};
 
-/// The headers of a provider: those of the configuration, and then those of the environment, which win.
+/// Headers of a provider: those of the configuration, overridden by those of the environment.
 ///
 /// # Errors
 /// A sentence that says what to correct.
@@ -22,7 +20,7 @@ pub(super) fn headers(
     for (name, value) in own.into_iter().flat_map(|own| &own.headers) {
         let header = header(name, value).ok_or_else(|| {
             format!(
-                "providers.{provider}.headers.{name:?} is no header; correct its name or its value in your aside.toml"
+                "providers.{provider}.headers.{name:?} is not a valid header; correct its name or its value in your aside.toml"
             )
         })?;
         headers.push(header);
@@ -37,9 +35,7 @@ pub(super) fn headers(
             })
             .collect();
         headers.extend(of_environment.ok_or_else(|| {
-            format!(
-                "{variable} has a line that is no header; write each as `Name: value`, or unset it"
-            )
+            format!("{variable}: every line must have the form `Name: value`; correct or unset it")
         })?);
     }
     Ok(headers)

@@ -1,28 +1,25 @@
-//! Where a provider's key comes from: a variable, or a program that prints it. Keys are found when they are needed,
-//! kept in memory only, and printed nowhere.
+//! Source of a provider's key: a variable, or a program that prints it. Keys are looked up when they are needed, kept
+//! in memory only, and never printed.
 
 use std::{collections::HashMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use aside_config::{
+    known::{BEARER, KnownProvider},
+    settings::ProviderSettings,
+};
+use aside_provider::{FindKey, key::Key};
+use aside_tool::process::{
+    CommandEnd,
+    quiet::{Quiet, read_quietly},
+};
 use tokio::sync::Mutex;
 
-use crate::{
-    config::{
-        known::{BEARER, KnownProvider},
-        settings::ProviderSettings,
-    },
-    provider::{FindKey, key::Key},
-    tool::process::{
-        CommandEnd,
-        quiet::{Quiet, read_quietly},
-    },
-};
-
-/// How long a program that prints a key may take: it may have to ask somebody.
-const TIME: Duration = Duration::from_secs(30);
-/// Bytes of what it prints, at the most.
-const MOST: usize = 8 * 1024;
-/// What programs that keep keys need besides what every child process gets; none of it is a secret.
-const KEEPERS: [&str; 8] = [
+/// Time limit for a program that prints a key, which may have to ask the user.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Maximum number of bytes that such a program may print.
+const MAX_KEY: usize = 8 * 1024;
+/// Variables that such programs need in addition to those of every child process; none is a secret.
+const KEY_PROGRAM_VARIABLES: [&str; 8] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "GNUPGHOME",
@@ -33,26 +30,26 @@ const KEEPERS: [&str; 8] = [
     "XAUTHORITY",
 ];
 
-/// The environment, as far as it is looked at.
+/// Reads a variable of the environment.
 pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Where the key of a provider is.
+/// Source of a provider's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// There is none, and none may be needed.
+    /// No key; the provider may need none.
     None,
-    /// In this variable.
+    /// The value of this variable.
     Variable(String),
-    /// What this program prints, configured for the provider of this name.
+    /// The output of a program, configured for a provider.
     Command {
         /// The program and its arguments.
         command: Vec<String>,
-        /// The name of the provider.
+        /// Name of the provider.
         provider: String,
     },
 }
 
-/// It can be a variable's name, and looks like no key.
+/// Whether the text can be the name of a variable and does not look like a key.
 fn is_variable(name: &str) -> bool {
     let has = |is: fn(&u8) -> bool| name.bytes().any(|byte| is(&byte));
     let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
@@ -64,7 +61,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 impl KeySource {
-    /// Where the key is: as the user configured it, else where it usually is.
+    /// Determines the source: as configured, else the provider's usual variable.
     ///
     /// # Errors
     /// A sentence that names the variable to set.
@@ -81,10 +78,10 @@ impl KeySource {
                 "providers.{provider} has both api_key_env and api_key_command; keep one of them"
             )),
             Some((Some(name), None)) if is_set(name) => Ok(Self::Variable(name.clone())),
-            // Whatever it is, it is not repeated.
+            // The text may be a key, so it is not repeated.
             Some((Some(name), None)) if !is_variable(name) => Err(format!(
-                "providers.{provider}.api_key_env takes the name of a variable, and what stands there is none; put the \
-                 key into a variable, and the variable's name there"
+                "providers.{provider}.api_key_env must name an environment variable, not hold the key; put the key into a \
+                 variable, and the variable's name there"
             )),
             Some((Some(name), None)) => Err(format!(
                 "there is no key for the provider {provider}: the variable {name} of its api_key_env is not set; set it"
@@ -101,9 +98,9 @@ impl KeySource {
         }
     }
 
-    /// In words for a person; empty where there is none.
+    /// Description for a person; empty if there is no key.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Self::None => String::new(),
             Self::Variable(name) => name.clone(),
@@ -111,24 +108,24 @@ impl KeySource {
         }
     }
 
-    /// The key goes after `Bearer`, whatever the API does with keys.
+    /// Whether the key is sent as `Authorization: Bearer`, whatever the API's own header is.
     #[must_use]
     pub fn bearer(&self) -> bool {
         matches!(self, Self::Variable(name) if name == BEARER)
     }
 }
 
-/// Finds keys. Clones share what programs printed: each is run once.
+/// Looks up keys. Clones share what programs printed, so each program runs once.
 #[derive(Clone)]
 pub struct Keys {
     env: Env,
-    /// The program that holds child processes: `aside` itself.
+    /// The executable that supervises child processes: `aside` itself.
     supervisor: PathBuf,
     printed: Arc<Mutex<HashMap<Vec<String>, Key>>>,
 }
 
 impl Keys {
-    /// Keys of this environment.
+    /// Looks up keys in this environment.
     #[must_use]
     pub fn new(env: Env, supervisor: PathBuf) -> Self {
         Self {
@@ -138,7 +135,7 @@ impl Keys {
         }
     }
 
-    /// How a key is found whenever a request needs it.
+    /// Returns the function that looks up a key for each request.
     #[must_use]
     pub fn find(&self, source: KeySource) -> FindKey {
         let keys = self.clone();
@@ -163,7 +160,7 @@ impl Keys {
     }
 
     async fn command(&self, command: &[String], provider: &str) -> Result<Key, String> {
-        // Held while the program runs, so that it runs once for all who wait.
+        // Held while the program runs, so that it runs once for all waiting requests.
         let mut printed = self.printed.lock().await;
         if let Some(key) = printed.get(command) {
             return Ok(key.clone());
@@ -184,13 +181,13 @@ impl Keys {
         let program = Quiet {
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
-            // Not in the workspace, whose files are not to be mistaken for programs of the user.
+            // Not the workspace, whose files must not be taken for programs of the user.
             cwd: home
                 .filter(|home| home.is_dir())
                 .unwrap_or_else(|| PathBuf::from("/")),
-            env: KEEPERS.iter().filter_map(kept).collect(),
-            time: TIME,
-            most: MOST,
+            env: KEY_PROGRAM_VARIABLES.iter().filter_map(kept).collect(),
+            time: TIME_LIMIT,
+            most: MAX_KEY,
             walls: None,
         };
         let (how, output) = read_quietly(program, &self.supervisor)
@@ -200,10 +197,13 @@ impl Keys {
             CommandEnd::Exit(0) => {}
             CommandEnd::Exit(code) => return Err(format!("ended with exit status {code}")),
             CommandEnd::NotStarted(why) => return Err(format!("could not be started: {why}")),
-            CommandEnd::TimedOut => return Err(format!("took more than {} s", TIME.as_secs())),
-            _ => return Err("was ended from outside".to_owned()),
+            CommandEnd::TimedOut => {
+                return Err(format!("took more than {} s", TIME_LIMIT.as_secs()));
+            }
+            _ => return Err("was killed".to_owned()),
         }
-        let text = String::from_utf8(output).map_err(|_| "printed what is no text".to_owned())?;
+        let text = String::from_utf8(output)
+            .map_err(|_| "printed output that is not valid UTF-8".to_owned())?;
         let key = Key::new(&text);
         if key.is_empty() {
             return Err("printed no key".to_owned());
@@ -214,8 +214,9 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
+    use aside_config::known::known;
+
     use super::*;
-    use crate::config::known::known;
 
     fn env(set: &'static [(&'static str, &'static str)]) -> Env {
         Arc::new(move |name| {
@@ -227,14 +228,14 @@ mod tests {
     fn source(provider: &str, own: &str, set: &'static [(&'static str, &'static str)]) -> String {
         let own: ProviderSettings = toml::from_str(own).unwrap();
         match KeySource::of(provider, Some(&own), known(provider), &env(set)) {
-            Ok(source) if source.bearer() => format!("{} as bearer", source.words()),
-            Ok(source) => source.words(),
+            Ok(source) if source.bearer() => format!("{} as bearer", source.description()),
+            Ok(source) => source.description(),
             Err(error) => error,
         }
     }
 
     #[test]
-    fn a_key_is_where_the_user_says_else_where_it_usually_is() {
+    fn configured_key_sources_precede_the_usual_ones() {
         let check = |provider, own, set, expected: &str| {
             assert_eq!(source(provider, own, set), expected);
         };
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_variable_is_read_when_the_key_is_needed() {
+    async fn key_variables_are_read_on_use() {
         let keys = Keys::new(env(&[("SET", " key\n"), ("EMPTY", "")]), PathBuf::new());
         let find = |name: &str| keys.find(KeySource::Variable(name.into()))();
         assert_eq!(find("SET").await, Ok(Some(Key::new("key"))));

@@ -1,21 +1,19 @@
-//! The models of the providers that could be used: at once, from what is known, and anew from the providers.
+//! Models of usable providers: known at once, or listed again by the providers.
 
 use std::collections::BTreeMap;
 
+use aside_config::{ModelId, Settings};
+use aside_provider::{abilities::Abilities, models::known};
 use futures_util::future::join_all;
 
 use super::{listed::Lists, open::Models};
-use crate::{
-    config::{self, ModelId, Settings},
-    provider::{abilities::Abilities, models::known},
-};
 
-/// What is known of the models of the usable providers without asking any of them: what they said when they were
-/// last asked, else the built-in table, and what is configured. In order of provider and name.
+/// Known models of all usable providers, without asking any of them: from the last lists, else the built-in table, and
+/// from the configuration. Sorted by provider and name.
 #[must_use]
 pub fn known_models(settings: &Settings, models: &Models) -> Vec<(ModelId, Abilities)> {
     let lists = Lists::read(models.state_dir());
-    let names = config::usable_providers(settings, models.env().as_ref());
+    let names = aside_config::usable_providers(settings, models.env().as_ref());
     let of = |name: &String| of_provider(name, &lists, settings, models).unwrap_or_default();
     names.iter().flat_map(of).collect()
 }
@@ -34,8 +32,8 @@ fn of_provider(
         .flat_map(|listed| listed.iter())
         .map(|(model, stated)| (model.as_str(), Some(stated)))
         .collect();
-    // Providers of the same API have other models.
-    if listed.is_none() && crate::provider::models::default_model(name).is_some() {
+    // The built-in models of an API exist only at the provider that they belong to.
+    if listed.is_none() && aside_provider::models::default_model(name).is_some() {
         names.extend(known(endpoint.kind).map(|model| (model, None)));
     }
     let own = settings.providers.get(name);
@@ -47,15 +45,15 @@ fn of_provider(
             model: model.to_owned(),
             ..any.clone()
         };
-        let abilities = models.abilities(&id, stated, settings)?;
+        let abilities = models.abilities(&id, stated, settings);
         Ok((id, abilities))
     };
     names.into_iter().map(model).collect()
 }
 
-/// Asks the usable providers for their lists and keeps them. Who does not answer is left as it was.
+/// Asks all usable providers for their lists and stores them. Providers that do not answer keep their earlier lists.
 pub async fn ask_again(settings: &Settings, models: &Models) {
-    let names = config::usable_providers(settings, models.env().as_ref());
+    let names = aside_config::usable_providers(settings, models.env().as_ref());
     let ask = async |name: &String| {
         let any = ModelId::of_provider(name, settings)?;
         let endpoint = models.endpoint(&any, settings)?;

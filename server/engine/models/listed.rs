@@ -1,62 +1,61 @@
-//! What providers said of their models when they were last asked: `models.json` in the state directory. It is a
-//! cache: without it, less is known of models, and nothing else changes.
+//! The last lists of providers' models: `models.json` in the state directory. The file is a cache: without it, less is
+//! known of models.
 
+use aside_provider::abilities::StatedAbilities;
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read, Write},
-    os::unix::fs::DirBuilderExt,
+    fs::File,
+    io::{self, Read},
     path::Path,
 };
 
+use aside_base::private;
 use serde::{Deserialize, Serialize};
 
-use crate::provider::abilities::StatedAbilities;
-
 const FILE: &str = "models.json";
-/// Bytes of the file, at the most.
-const MOST: u64 = 16 * 1024 * 1024;
+/// Maximum size of the file in bytes.
+const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// The lists of providers, by their names.
+/// The lists of providers, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lists(BTreeMap<String, List>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct List {
-    /// Where it was asked for: the list of another place says nothing.
+    /// The base URL of the list; a list of another address does not apply.
     base: String,
     models: BTreeMap<String, StatedAbilities>,
 }
 
 impl Lists {
-    /// What is kept in the state directory; nothing where that is missing, too large or broken.
+    /// Reads the lists; empty if the file is missing, too large or invalid.
     #[must_use]
     pub fn read(state_dir: &Path) -> Self {
         let read = || -> io::Result<Self> {
             let mut text = Vec::new();
             File::open(state_dir.join(FILE))?
-                .take(MOST)
+                .take(MAX_FILE)
                 .read_to_end(&mut text)?;
             Ok(serde_json::from_slice(&text)?)
         };
         read().unwrap_or_default()
     }
 
-    /// What a provider at this place said of a model.
+    /// The listed abilities of a model of the provider at this address.
     #[must_use]
     pub fn get(&self, provider: &str, base: &str, model: &str) -> Option<&StatedAbilities> {
         let list = self.0.get(provider).filter(|list| list.base == base)?;
         list.models.get(model)
     }
 
-    /// All that a provider at this place said; none where it was not asked there.
+    /// All listed models of the provider at this address; `None` without a list.
     #[must_use]
     pub fn all(&self, provider: &str, base: &str) -> Option<&BTreeMap<String, StatedAbilities>> {
         let list = self.0.get(provider).filter(|list| list.base == base)?;
         Some(&list.models)
     }
 
-    /// Takes in a provider's list, in place of an earlier one.
+    /// Replaces a provider's list.
     pub fn set(&mut self, provider: &str, base: &str, models: &[(String, StatedAbilities)]) {
         let list = List {
             base: base.to_owned(),
@@ -65,28 +64,23 @@ impl Lists {
         self.0.insert(provider.to_owned(), list);
     }
 
-    /// Keeps them.
+    /// Writes the lists.
     ///
     /// # Errors
-    /// Where the state directory cannot be written.
+    /// Fails if the state directory cannot be written.
     pub fn write(&self, state_dir: &Path) -> io::Result<()> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(state_dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(state_dir)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.persist(state_dir.join(FILE))?;
-        Ok(())
+        private::replace(&state_dir.join(FILE), &serde_json::to_vec(self)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn what_was_listed_is_found_again_at_the_same_place() {
+    fn lists_are_restored_for_the_same_address() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Lists::read(&state), Lists::default());
@@ -112,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_says_nothing() {
+    fn invalid_files_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         for text in ["", "{", "[]", r#"{"mine":{"base":1}}"#] {
             fs::write(folder.path().join(FILE), text).unwrap();

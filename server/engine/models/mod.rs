@@ -1,12 +1,12 @@
-//! Models: where they are, their keys, what they can do, and which ones there are.
+//! Models: addresses, keys, abilities, lists.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`open`] | [`Models`]: from what is configured of a model to the model itself |
-//! | `headers` | the headers that the user wants in every request |
-//! | [`key`] | where a provider's key comes from |
-//! | [`listed`] | what providers said of their models when they were last asked |
-//! | [`known`] | the models of the usable providers, as far as they are known |
+//! | [`open`] | [`Models`]: from the configuration of a model to the model itself |
+//! | `headers` | configured headers for every request |
+//! | [`key`] | sources of providers' keys |
+//! | [`listed`] | the last lists of providers' models |
+//! | [`known`] | known models of the usable providers |
 
 mod headers;
 pub mod key;
@@ -14,4 +14,4 @@ pub mod known;
 pub mod listed;
 pub mod open;
 
-pub use open::{Endpoint, Models, NO_MODEL};
+pub use open::{ChoiceError, Endpoint, Models};

@@ -1,12 +1,12 @@
-//! From what is configured of a model to the model itself: where it is, with which key, what it can do.
+//! From the configuration of a model to the model itself: address, key and abilities.
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use aside_base::api::ApiKind;
+use aside_base::{api::ApiKind, lock};
 use tokio::time::timeout;
 use url::Url;
 
@@ -15,55 +15,50 @@ use super::{
     key::{Env, KeySource, Keys},
     listed::Lists,
 };
-use crate::{
-    config::{
-        ModelChoice, ModelId,
-        known::{KnownProvider, known},
-        settings::{
-            self, AssistantSettings, CacheSetting, ProviderSettings, ReasoningSetting, Settings,
-            TlsRoots,
-        },
-    },
-    provider::{
-        self, Provider,
-        abilities::{Abilities, Prices, StatedAbilities},
-        client::{HttpClient, Roots},
-        describe_models, list_models,
-        models::{self, KnownReasoning},
-        options::{CacheRetention, ModelOptions, ReasoningEffort},
-        rehearsal::Rehearsal,
-        this_computer::is_this_computer,
-    },
+use aside_config::{
+    ModelChoice, ModelId,
+    known::{KnownProvider, known},
+    settings::{AssistantSettings, ProviderSettings, Settings, TlsRoots},
+};
+use aside_provider::{
+    self, Provider,
+    abilities::{Abilities, Prices, StatedAbilities},
+    client::{HttpClient, Roots},
+    describe_models, list_models,
+    models::{self, KnownReasoning},
+    options::{CacheRetention, ModelOptions},
+    rehearsal::Rehearsal,
+    this_computer::is_this_computer,
 };
 
-/// How long an Ollama is waited for where nobody said that there is one.
-const OLLAMA: Duration = Duration::from_secs(3);
-/// The port of Ollama.
+/// Time limit for finding an Ollama that is not configured.
+const OLLAMA_TIMEOUT: Duration = Duration::from_secs(3);
+/// Default port of Ollama.
 const OLLAMA_PORT: u16 = 11434;
 
-/// What models are opened with. One for the process: clones share connections and keys.
+/// Opens models. There is one for the process: clones share connections and keys.
 #[derive(Clone)]
 pub struct Models {
     client: HttpClient,
     env: Env,
     keys: Keys,
     state_dir: PathBuf,
-    /// The model that an Ollama had when it was last asked.
+    /// The model that an Ollama offered when it was last asked.
     first_of_ollama: Arc<Mutex<Option<ModelId>>>,
 }
 
-/// A provider as it is configured, and how it is asked.
+/// A configured provider, with everything needed for requests.
 pub struct Endpoint {
-    /// What it speaks.
+    /// The API.
     pub kind: ApiKind,
-    /// Where it is, its key, and what else requests say. The model may be any.
+    /// Address, key and further options. The model is ignored for requests that are not about one.
     pub options: ModelOptions,
-    /// Where its key is.
+    /// Source of the key.
     pub key: KeySource,
 }
 
 impl Endpoint {
-    /// What the user is to know where anybody on the way to the provider can read the key.
+    /// A warning for the user if the key is sent unencrypted over a network.
     #[must_use]
     pub fn exposed_key(&self) -> Option<String> {
         let base = &self.options.base;
@@ -71,8 +66,8 @@ impl Endpoint {
         let has_key = !self.options.key_source.is_empty();
         (is_read && has_key).then(|| {
             format!(
-                "The key in {} goes to {} over plain http, where anybody on the way can read it; set the base_url of \
-                 the provider {} to https, or leave the key out.",
+                "The key in {} is sent to {} over plain http, where anybody on the way can read it; change the base_url of \
+                 the provider {} to https, or remove the key.",
                 self.options.key_source,
                 base.host_str().unwrap_or_default(),
                 self.options.provider
@@ -82,8 +77,8 @@ impl Endpoint {
 }
 
 impl Models {
-    /// With the certificate authorities that the settings name. `supervisor`: the program that holds child
-    /// processes, `aside` itself; `state_dir`: where Aside keeps what it learned of models.
+    /// Uses the certificate authorities of the settings. `supervisor` is the executable that supervises child
+    /// processes, `aside` itself; `state_dir` is the state directory.
     #[must_use]
     pub fn new(settings: &Settings, env: Env, supervisor: PathBuf, state_dir: PathBuf) -> Self {
         let roots = match settings.tls_roots {
@@ -99,28 +94,28 @@ impl Models {
         }
     }
 
-    /// What sends requests to a place that is no model's: connections, certificate authorities and proxies are shared.
+    /// HTTP client for requests that are not to a model. It shares connections, certificate authorities and proxies.
     ///
     /// # Errors
-    /// Where it cannot be built, in words.
+    /// A sentence if the client cannot be created.
     pub async fn http_client(&self, place: &Url) -> Result<reqwest::Client, String> {
         let client = self.client.plain(place).await;
-        client.map_err(|why| format!("no HTTP client can be made: {why}"))
+        client.map_err(|why| format!("cannot create an HTTP client: {why}"))
     }
 
-    /// The environment in which keys are looked for.
+    /// The environment in which keys are looked up.
     #[must_use]
     pub fn env(&self) -> &Env {
         &self.env
     }
 
-    /// Where Aside keeps what it learned of models.
+    /// The state directory.
     #[must_use]
     pub fn state_dir(&self) -> &std::path::Path {
         &self.state_dir
     }
 
-    /// The model of an assistant, as that assistant is configured.
+    /// Opens the model of an assistant with that assistant's configuration.
     ///
     /// # Errors
     /// A sentence that says what to set.
@@ -135,10 +130,10 @@ impl Models {
         }
         let endpoint = self.configured(model, assistant, settings)?;
         let find = self.keys.find(endpoint.key);
-        provider::open(endpoint.kind, endpoint.options, self.client.clone(), find)
+        aside_provider::open(endpoint.kind, endpoint.options, self.client.clone(), find)
     }
 
-    /// How the model of an assistant is asked, as that assistant is configured.
+    /// The endpoint of an assistant's model with that assistant's configuration.
     ///
     /// # Errors
     /// A sentence that says what to set.
@@ -153,10 +148,10 @@ impl Models {
         let base = endpoint.options.base.as_str();
         let listed = listed.get(&model.provider, base, &model.model);
         let options = ModelOptions {
-            abilities: self.abilities(model, listed, settings)?,
-            reasoning: assistant.reasoning.map(effort),
+            abilities: self.abilities(model, listed, settings),
+            reasoning: assistant.reasoning,
             max_output: assistant.request.max_output_tokens.map(u64::from),
-            cache: keep(assistant.request.cache),
+            cache: assistant.request.cache.unwrap_or_default(),
             ..endpoint.options
         };
         Ok(Endpoint {
@@ -165,49 +160,27 @@ impl Models {
         })
     }
 
-    /// What a model can do: as it is known, as its provider's list said, as the user configured.
-    ///
-    /// # Errors
-    /// Where what is configured cannot be read.
+    /// Abilities of a model: as it is known, as its provider's list said, as the user configured.
     pub fn abilities(
         &self,
         model: &ModelId,
         listed: Option<&StatedAbilities>,
         settings: &Settings,
-    ) -> Result<Abilities, String> {
-        let own = settings.providers.get(&model.provider);
-        let own = own.and_then(|own| own.models.get(&model.model));
-        let own = own.map(stated).transpose()?;
-        Ok(models::abilities(
-            model.api,
-            &model.model,
-            listed,
-            own.as_ref(),
-        ))
+    ) -> Abilities {
+        models::abilities(model.api, &model.model, listed, stated(model, settings))
     }
 
-    /// What is known of a model's reasoning, by the same sources.
-    ///
-    /// # Errors
-    /// Where the configuration of the model cannot be used.
+    /// Known facts about a model's reasoning, from the same sources.
     pub fn reasoning(
         &self,
         model: &ModelId,
         listed: Option<&StatedAbilities>,
         settings: &Settings,
-    ) -> Result<KnownReasoning, String> {
-        let own = settings.providers.get(&model.provider);
-        let own = own.and_then(|own| own.models.get(&model.model));
-        let own = own.map(stated).transpose()?;
-        Ok(models::reasoning(
-            model.api,
-            &model.model,
-            listed,
-            own.as_ref(),
-        ))
+    ) -> KnownReasoning {
+        models::reasoning(model.api, &model.model, listed, stated(model, settings))
     }
 
-    /// What requests to a model cost, where that is known.
+    /// Prices of a model, if known.
     #[must_use]
     pub fn prices(&self, model: &ModelId, settings: &Settings) -> Option<Prices> {
         let own = AssistantSettings::default();
@@ -215,7 +188,7 @@ impl Models {
         endpoint.options.abilities.prices
     }
 
-    /// Where the provider of a model is, and its key.
+    /// Address and key of a model's provider.
     ///
     /// # Errors
     /// A sentence that says what to set.
@@ -247,7 +220,7 @@ impl Models {
                 provider: model.provider.clone(),
                 model: model.model.clone(),
                 base,
-                key_source: key.words(),
+                key_source: key.description(),
                 bearer: key.bearer(),
                 headers: headers(&model.provider, own, known, &self.env)?,
                 abilities: models::built_in(model.api, &model.model),
@@ -259,7 +232,7 @@ impl Models {
         })
     }
 
-    /// The models that the provider at a place has, and what it says of each.
+    /// Lists the models of a provider, with their listed abilities.
     ///
     /// # Errors
     /// A sentence for the user.
@@ -274,20 +247,20 @@ impl Models {
             .map_err(|failure| failure.text)
     }
 
-    /// Asks the provider for what its list does not say of these models, where there is such a thing.
+    /// Asks the provider for details of these models, if its API has such a request.
     pub async fn describe(&self, endpoint: &Endpoint, models: &mut [(String, StatedAbilities)]) {
         let find = self.keys.find(endpoint.key.clone());
         let (options, client) = (endpoint.options.clone(), self.client.clone());
         describe_models(endpoint.kind, options, client, find, models).await;
     }
 
-    /// Whether somebody said that there is an Ollama.
+    /// Whether an Ollama is configured.
     #[must_use]
     pub fn expects_ollama(&self, settings: &Settings) -> bool {
         settings.providers.contains_key("ollama") || (self.env)("OLLAMA_HOST").is_some()
     }
 
-    /// The model that was chosen.
+    /// Resolves the choice of a model.
     ///
     /// # Errors
     /// A sentence that says what to set.
@@ -295,34 +268,30 @@ impl Models {
         &self,
         choice: ModelChoice,
         settings: &Settings,
-    ) -> Result<ModelId, String> {
+    ) -> Result<ModelId, ChoiceError> {
         match choice {
             ModelChoice::Model(model) => Ok(model),
             ModelChoice::DefaultOf(provider) => {
-                let model = models::default_model(provider)
-                    .ok_or_else(|| format!("the provider {provider} has no default model"))?;
+                let model = models::default_model(provider).ok_or_else(|| {
+                    ChoiceError::Unusable(format!("the provider {provider} has no default model"))
+                })?;
                 ModelId::parse(&format!("{provider}/{model}"), settings)
+                    .map_err(ChoiceError::Unusable)
             }
             ModelChoice::FirstOfOllama => {
-                // Somewhere else it may be far, or gone without a word.
-                let found = timeout(OLLAMA, self.ask_ollama(settings)).await;
+                // The address may be remote, or drop packets.
+                let found = timeout(OLLAMA_TIMEOUT, self.ask_ollama(settings)).await;
                 let found = found.ok().flatten();
-                self.remembered().clone_from(&found);
-                found.ok_or_else(|| NO_MODEL.to_owned())
+                lock(&self.first_of_ollama).clone_from(&found);
+                found.ok_or(ChoiceError::NothingFound)
             }
         }
     }
 
-    /// The model of [`ModelChoice::FirstOfOllama`] when it was last looked for, if there was one.
+    /// The last result of [`ModelChoice::FirstOfOllama`], if a model was found.
     #[must_use]
     pub fn first_of_ollama(&self) -> Option<ModelId> {
-        self.remembered().clone()
-    }
-
-    fn remembered(&self) -> MutexGuard<'_, Option<ModelId>> {
-        // What is done while it is held cannot panic halfway.
-        let remembered = self.first_of_ollama.lock();
-        remembered.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.first_of_ollama).clone()
     }
 
     async fn ask_ollama(&self, settings: &Settings) -> Option<ModelId> {
@@ -334,13 +303,24 @@ impl Models {
     }
 }
 
-/// What is said where no model is named and none is found. Who knows another way to name one says so.
-pub const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, \
+/// Reason why no model was chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// No model is named and none was found. A front end with another way to name one says so.
+    #[error("{NO_MODEL}")]
+    NothingFound,
+    /// The model that is named cannot be used, for this reason.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// The sentence where no model is named and none is found.
+const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, \
                             GOOGLE_API_KEY and GEMINI_API_KEY holds a key, and no Ollama answers that has a model \
                             which takes tools; set one of these keys, or `assistant.model` in aside.toml, for example \
                             to `rehearsal/demo`, which plays a script";
 
-/// What is known of a provider by its name counts where it speaks an API of that provider.
+/// Whether the known properties of a provider apply: only if its configured API is one of that provider's.
 fn speaks(known: &KnownProvider, api: ApiKind) -> bool {
     known.api == api || known.other_api == Some(api)
 }
@@ -367,29 +347,29 @@ fn base(
     }
     let usual = known.map(|known| known.base_url).or(api.base_url());
     let text = usual.ok_or_else(|| {
-        format!("providers.{provider} does not say where its API is; set its `base_url`")
+        format!("providers.{provider} has no address of its API; set its `base_url`")
     })?;
     address(text, "the built-in address")
 }
 
-/// An address as requests can be sent to. What stands in it is not repeated: it may be a secret.
+/// Parses a base URL. The text is not repeated in errors, because it may contain a secret.
 fn address(text: &str, source: &str) -> Result<Url, String> {
     let wrong = |why: &str| format!("{source} {why}; write it as https://host/path");
-    let url =
-        Url::parse(text.trim()).map_err(|error| wrong(&format!("is no address ({error})")))?;
+    let url = Url::parse(text.trim())
+        .map_err(|error| wrong(&format!("is not a valid address ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-        return Err(wrong("is no address of a web server"));
+        return Err(wrong("is not an http or https address"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("has a name or password in it"));
+        return Err(wrong("contains a name or password"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("goes on after its path"));
+        return Err(wrong("has a query or fragment after its path"));
     }
     Ok(url)
 }
 
-/// `OLLAMA_HOST` as an address: it may lack scheme, host or port, and may be the address that a server listens on.
+/// Completes `OLLAMA_HOST` to an address: scheme, host or port may be missing, and the host may be a listening address.
 fn ollama_host(text: &str) -> String {
     let text = text.trim();
     let (scheme, rest) = match text.split_once("://") {
@@ -399,7 +379,7 @@ fn ollama_host(text: &str) -> String {
     let (authority, path) = rest
         .split_once('/')
         .map_or((rest, ""), |(authority, path)| (authority, path));
-    // The colons of an address of version 6 are no port's.
+    // The colons of an IPv6 address do not separate a port.
     let bare = authority.matches(':').count() > 1 && !authority.starts_with('[');
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !bare && !port.contains(']') => (host, Some(port)),
@@ -419,30 +399,13 @@ fn ollama_host(text: &str) -> String {
     format!("{}://{host}{port}/{path}", scheme.unwrap_or("http"))
 }
 
-/// The keys are the same.
-fn stated(model: &settings::ModelSettings) -> Result<StatedAbilities, String> {
-    serde_json::to_value(model)
-        .and_then(serde_json::from_value)
-        .map_err(|error| format!("what is configured of a model cannot be read: {error}"))
-}
-
-fn effort(reasoning: ReasoningSetting) -> ReasoningEffort {
-    match reasoning {
-        ReasoningSetting::Off => ReasoningEffort::Off,
-        ReasoningSetting::Low => ReasoningEffort::Low,
-        ReasoningSetting::Medium => ReasoningEffort::Medium,
-        ReasoningSetting::High => ReasoningEffort::High,
-        ReasoningSetting::Max => ReasoningEffort::Max,
-    }
-}
-
-fn keep(cache: Option<CacheSetting>) -> CacheRetention {
-    match cache {
-        None => CacheRetention::default(),
-        Some(CacheSetting::Off) => CacheRetention::Off,
-        Some(CacheSetting::Short) => CacheRetention::Short,
-        Some(CacheSetting::Long) => CacheRetention::Long,
-    }
+/// The user's word on what a model can do.
+fn stated<'a>(model: &ModelId, settings: &'a Settings) -> Option<&'a StatedAbilities> {
+    settings
+        .providers
+        .get(&model.provider)?
+        .models
+        .get(&model.model)
 }
 
 #[cfg(test)]

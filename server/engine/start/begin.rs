@@ -1,7 +1,15 @@
-//! Opens a conversation and lets a turn run in it, or goes on with the one that was interrupted.
+//! Opens a conversation and starts a turn in it, or resumes the interrupted one.
 
 use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
 
+use aside_session::{
+    approvals::Approvals,
+    attach::AttachedFile,
+    conversation::Conversation,
+    record::{Entry, Frozen, TurnLimits, TurnOptions},
+    replay,
+};
+use aside_tool::workspace::Workspace;
 use aside_turn::{
     Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
     response::Feature, rules::Rules, transcript::Transcript,
@@ -16,53 +24,42 @@ use super::{
     request::{ConversationTarget, TurnRequest, TurnStart},
     sandbox::own_folders,
 };
-use crate::{
-    engine::{
-        Engine,
-        clock::Clock,
-        conversations::running::Lease,
-        drive::{
-            TurnDriver,
-            handle::{QUEUE, TurnHandle, TurnMessage},
-            hooks::{Hooks, Secrets},
-            live::LiveQuestions,
-            notice::TurnNotice,
-            performer::{Calls, Performer},
-            state::ConversationState,
-            tasks::TurnTasks,
-            trace::Trace,
-            writer::LogWriter,
-        },
-        look_for_thread,
+use crate::engine::{
+    Engine,
+    clock::Clock,
+    conversations::running::Lease,
+    drive::{
+        TurnDriver,
+        handle::{QUEUE, TurnHandle, TurnMessage},
+        hooks::{Hooks, Secrets},
+        live::LiveQuestions,
+        notice::TurnNotice,
+        performer::{Calls, Performer},
+        state::ConversationState,
+        tasks::TurnTasks,
+        trace::Trace,
+        writer::LogWriter,
     },
-    session::{
-        approvals::Approvals,
-        attach::AttachedFile,
-        conversation::Conversation,
-        record::{Entry, Frozen, TurnLimits, TurnOptions},
-        replay,
-    },
-    tool::workspace::Workspace,
+    look_for_thread,
 };
 
-/// A turn that runs in a task of its own. Its conversation is free again when this is dropped.
+/// A turn that runs in a task of its own. Dropping this frees its conversation.
 pub struct StartedTurn {
-    /// The handle by which the turn is answered, steered and cancelled.
+    /// Handle for answering, steering and cancelling the turn.
     pub handle: TurnHandle,
-    /// The id of its model.
+    /// Id of the turn's model.
     pub model: String,
-    /// What it says, up to [`TurnMessage::End`].
+    /// Messages of the turn, up to [`TurnMessage::End`].
     pub messages: mpsc::Receiver<TurnMessage>,
     task: JoinHandle<Option<ConversationState>>,
     lease: Lease,
 }
 
 impl StartedTurn {
-    /// Frees the conversation once the turn's task is over, and keeps what the next turn needs of it. To be called
-    /// after [`TurnMessage::End`]. What is returned gives the notices that come behind it, and ends when none can come
-    /// any more.
+    /// Waits for the turn's task, frees the conversation, and keeps its state for the next turn. Must be called after
+    /// [`TurnMessage::End`]. The returned receiver yields the notices after the end, and closes when none can follow.
     pub async fn finish(mut self) -> mpsc::Receiver<TurnMessage> {
-        // After a panic nothing is known: the next turn reads the log.
+        // After a panic there is no state: the next turn reads the log.
         let state = self.task.await.unwrap_or_default();
         self.lease.keep(state);
         self.messages
@@ -70,11 +67,11 @@ impl StartedTurn {
 }
 
 impl Engine {
-    /// Begins a turn. The model is looked for where it is not known; a new conversation is made here, and is gone
-    /// again where the turn cannot begin.
+    /// Starts a turn. Finds the model if it is not known yet. A new conversation is created here, and removed again if
+    /// the turn cannot start.
     ///
     /// # Errors
-    /// A [`StartError`]; what was given for a resume can then be given again.
+    /// A [`StartError`]. The answers for a resumption are not used up then.
     pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
         look_for_thread()?;
         let parts = TurnParts::new(self, &mut config).await?;
@@ -129,10 +126,10 @@ impl Engine {
         })
     }
 
-    /// The id of the model that a turn would have.
+    /// The id of the model that a turn would use.
     ///
     /// # Errors
-    /// [`StartError::Usage`] and [`StartError::NoProvider`]: there could be no turn.
+    /// [`StartError::Usage`] or [`StartError::NoProvider`] if no turn could start.
     pub async fn check(&self, mut config: TurnConfig) -> Result<String, StartError> {
         let parts = TurnParts::new(self, &mut config).await?;
         Ok(parts.provider.model().id.clone())
@@ -141,29 +138,29 @@ impl Engine {
 
 async fn tell(front: &mpsc::Sender<TurnMessage>, notices: Vec<TurnNotice>) {
     for notice in notices {
-        // A front end that is gone need not be told.
+        // An error means that the front end is gone.
         let _ = front.send(TurnMessage::Notice(notice)).await;
     }
 }
 
-/// What a turn's driver is made from.
+/// Everything needed for a turn's driver.
 pub(super) struct DriverSetup {
     pub(super) conversation: Conversation,
     pub(super) request: TurnRequest,
-    /// As they go on record.
+    /// Options to record.
     options: TurnOptions,
     pub(super) parts: TurnParts,
     pub(super) approvals: Approvals,
-    /// Where Aside keeps its state.
+    /// The state directory.
     pub(super) state_dir: PathBuf,
-    /// Holds child processes.
+    /// The executable that supervises child processes.
     pub(super) program: PathBuf,
     front: mpsc::Sender<TurnMessage>,
 }
 
 impl DriverSetup {
-    /// Opens the log, closes or goes on with what was interrupted, and makes the driver. `kept` is what the task of
-    /// the conversation's turn before gave, if it is at hand; it counts if nobody wrote since.
+    /// Opens the log, resumes or closes the interrupted turn, and creates the driver. `kept` is the conversation's
+    /// state after the last turn; it is used if nobody has written to the log since.
     async fn driver(
         mut self,
         kept: Option<ConversationState>,
@@ -229,7 +226,7 @@ impl DriverSetup {
         last.ok_or_else(|| StartError::NothingToResume(self.conversation.id().to_owned()))
     }
 
-    /// Puts images and PDFs beside the log, on a thread that may wait: they are there before an event names them.
+    /// Stores images and PDFs beside the log, on a blocking thread, before any event refers to them.
     async fn keep_attachments(&mut self) -> Result<Vec<Attachment>, StartError> {
         let given = match &mut self.request.start {
             TurnStart::Message { attachments, .. } => std::mem::take(attachments),
@@ -246,7 +243,7 @@ impl DriverSetup {
         };
         kept.map_err(|error| StartError::Log {
             id: self.conversation.id().to_owned(),
-            why: format!("an attachment cannot be kept: {error}"),
+            why: format!("cannot store an attachment: {error}"),
         })
     }
 
@@ -278,8 +275,8 @@ impl DriverSetup {
         }
     }
 
-    /// Permission to run a command without a sandbox is none to run it inside of one, where it does something else. Where
-    /// nobody is there who could be asked anew, such a call waits on.
+    /// Permission to run a command without a sandbox does not apply inside a sandbox, where the command behaves
+    /// differently. Such a call keeps waiting if nobody can be asked again.
     fn refuse_walls(&self, before: &TurnOptions, history: &TurnHistory) -> Result<(), StartError> {
         let is_other = before.unsandboxed && !self.parts.sandbox.unsandboxed;
         if !is_other || self.request.client.is_some() {
@@ -287,7 +284,7 @@ impl DriverSetup {
         }
         let runs_commands = |tool: &str| {
             let tool = self.parts.tools.registry.get(tool);
-            tool.is_some_and(|tool| tool.about().runs_commands)
+            tool.is_some_and(|tool| tool.spec().runs_commands)
         };
         match history
             .permission_calls()
@@ -295,8 +292,8 @@ impl DriverSetup {
         {
             None => Ok(()),
             Some(call) => Err(StartError::Usage(format!(
-                "the turn was left as it is, for {} waits for an answer about a command without a sandbox; \
-                 say --unsandboxed again, or cancel it with a new message",
+                "the turn was not resumed, because {} waits for permission to run a command without a sandbox; \
+                 add --unsandboxed again, or cancel the turn with a new message",
                 call.tool()
             ))),
         }
@@ -328,7 +325,7 @@ impl DriverSetup {
         };
         let live = LiveQuestions::default();
         live.attend(self.request.client.is_some());
-        let host = self.host(hooks, live.clone(), workspace, state.seen);
+        let context = self.context(hooks, live.clone(), workspace, state.seen);
         Performer {
             writer,
             transcript: state.transcript,
@@ -342,7 +339,7 @@ impl DriverSetup {
             assistants: self.parts.assistants,
             shared: state.shared,
             registry: self.parts.tools.registry,
-            host: Arc::new(host),
+            context: Arc::new(context),
             approvals: self.approvals,
             secrets,
             live,
@@ -356,14 +353,14 @@ impl DriverSetup {
     }
 }
 
-/// What goes on record before the turn's own events.
+/// Records before the turn's own events.
 struct Preface<'a> {
     writer: &'a LogWriter,
     conversation: &'a Conversation,
 }
 
 impl Preface<'_> {
-    /// A new message instead of a resume closes the interrupted turn.
+    /// Closes the interrupted turn, because a new message was sent instead of resuming it.
     fn close(&self, last: &replay::Turn, transcript: &mut Transcript) -> Result<(), StartError> {
         for event in replay::closing(last) {
             transcript.push(&event);
@@ -372,7 +369,7 @@ impl Preface<'_> {
         Ok(())
     }
 
-    /// The first request freezes system text and tools; what is different later is a change on record.
+    /// Records the system text and tools of the first request, or their changes since.
     fn settle_head(
         &self,
         now: &Frozen,
@@ -390,7 +387,7 @@ impl Preface<'_> {
         Ok(Some(notice))
     }
 
-    /// What could not be read is told to the user each time it was found, and to the model once.
+    /// Reports unreadable parts: to the user every time, and to the model once.
     fn report(&self, state: &mut ConversationState) -> Result<Vec<TurnNotice>, StartError> {
         let mut notices = Vec::new();
         for lost in std::mem::take(&mut state.faults) {
@@ -410,17 +407,17 @@ impl Preface<'_> {
     }
 }
 
-/// What models refused earlier in the conversation is not asked for again.
+/// Applies what models refused earlier in the conversation.
 fn refuse(rules: &mut Rules, state: &ConversationState) {
     for (model, refuses) in &state.learned {
-        // What earlier reasoning was refused for is over: it is not sent again.
+        // Refused earlier reasoning is not sent again anyway.
         if let Some(feature) = refuses.known().filter(|of| *of != Feature::History) {
             rules.refuse(model, feature);
         }
     }
 }
 
-/// The id of a new turn: the given one, which no turn of the conversation may have.
+/// Id of a new turn: the given one, which must not be used in the conversation yet, or a random one.
 fn turn_id(given: Option<String>, known: &HashSet<String>) -> Result<String, StartError> {
     match given {
         Some(id) if known.contains(&id) => Err(StartError::Usage(format!(
@@ -435,7 +432,7 @@ fn turn_id(given: Option<String>, known: &HashSet<String>) -> Result<String, Sta
     }
 }
 
-/// A new turn's id: short enough to type, without a dot.
+/// A random turn id, short enough to type and without a dot.
 fn new_turn_id() -> String {
     let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
     let id = (0..8).map(|_| char::from(letters[fastrand::usize(..letters.len())]));

@@ -1,7 +1,9 @@
-//! What configuration and trust make of what a front end wants.
+//! Combines a front end's request with configuration and trust.
 
 use std::sync::Arc;
 
+use aside_config::{Configuration, ModelChoice, ModelId, settings::Settings};
+use aside_tool::Tool;
 use aside_turn::rules::Mode;
 
 use super::{
@@ -9,33 +11,35 @@ use super::{
     request::{ConversationTarget, TurnRequest},
     trust::WorkspaceConfig,
 };
-use crate::{
-    config::{self, Configuration, ModelChoice, ModelId, settings::Settings},
-    engine::{Engine, conversations::running::Lease, drive::notice::TurnNotice, models::Models},
-    tool::Tool,
+use crate::engine::{
+    Engine,
+    conversations::running::Lease,
+    drive::notice::TurnNotice,
+    models::{ChoiceError, Models},
 };
+use aside_config::{self};
 
-/// A turn as it is configured. It has its conversation, in which no other turn begins meanwhile.
+/// A configured turn. It reserves its conversation, so that no other turn starts in it.
 pub struct TurnConfig {
-    /// The effective configuration, with where each value comes from.
+    /// The effective configuration, with the source of each value.
     pub configuration: Configuration,
     /// Whether the workspace is trusted.
     pub trusted: bool,
-    /// Tools that are no part of the program. They are for the front end to add.
+    /// Tools that run in the client, added by the front end.
     pub client_tools: Vec<Arc<dyn Tool>>,
     pub(super) request: TurnRequest,
-    /// None for a conversation that is yet to be made.
+    /// `None` for a new conversation.
     pub(super) lease: Option<Lease>,
     trust_ended: Vec<String>,
-    /// There is a workspace; without one there are no tools.
+    /// Whether there is a workspace; without one there are no tools.
     pub(super) is_workspace: bool,
     models: Models,
-    /// The turn's model, once it is known.
+    /// The turn's model, once it was found.
     model: Option<ModelId>,
 }
 
 impl Engine {
-    /// Takes the conversation, and reads the configuration and whether the workspace is trusted. Makes nothing.
+    /// Reserves the conversation, and reads the configuration and trust. Creates no files.
     ///
     /// # Errors
     /// [`StartError::Taken`], [`StartError::Configuration`], [`StartError::Trust`] and [`StartError::Store`].
@@ -69,19 +73,19 @@ impl Engine {
 }
 
 impl TurnConfig {
-    /// The mode that was asked for. One that nobody knows, as a record of a later version may have it, asks.
+    /// The requested mode. An unknown one, from the record of a later version, means `ask`.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         self.request.options.resumed_mode()
     }
 
-    /// Commands may run without a sandbox.
+    /// Whether commands may run without a sandbox.
     #[must_use]
     pub fn unsandboxed(&self) -> bool {
         self.request.run.unsandboxed || self.configuration.settings.unsandboxed
     }
 
-    /// Whether the answer has to fit a schema.
+    /// Whether the answer must match a schema.
     #[must_use]
     pub fn has_schema(&self) -> bool {
         self.request.options.schema.is_some()
@@ -94,8 +98,8 @@ impl TurnConfig {
         !first || self.model.is_some() || self.models.first_of_ollama().is_some()
     }
 
-    /// Finds the model. Where none is configured and no key is there, an Ollama is asked for one, for some seconds;
-    /// this may be dropped meanwhile.
+    /// Finds the model. If none is configured and there is no key, an Ollama is asked for one, which may take some
+    /// seconds. Cancel-safe.
     ///
     /// # Errors
     /// [`StartError::NoProvider`].
@@ -107,13 +111,18 @@ impl TurnConfig {
             (ModelChoice::FirstOfOllama, Some(model)) => model,
             (choice, _) => {
                 let chosen = self.models.choose(choice, self.settings()).await;
-                chosen.map_err(|why| self.no_model(why))?
+                chosen.map_err(|why| match why {
+                    ChoiceError::NothingFound if !self.is_model_ignored() => {
+                        StartError::NoModel(why)
+                    }
+                    why => self.no_model(why.to_string()),
+                })?
             }
         };
         Ok(self.model.insert(found).clone())
     }
 
-    /// What a person should know of the configuration before the turn.
+    /// Notices about the configuration for a person.
     pub(super) fn notices(&self) -> Vec<TurnNotice> {
         let configured = self.configuration.notices.iter().cloned();
         let mut notices: Vec<TurnNotice> = configured.map(TurnNotice::Configuration).collect();
@@ -134,23 +143,24 @@ impl TurnConfig {
     }
 
     fn choice(&self) -> Result<ModelChoice, StartError> {
-        config::choose_model(self.settings(), self.models.env().as_ref())
+        aside_config::choose_model(self.settings(), self.models.env().as_ref())
             .map_err(|why| self.no_model(why))
     }
 
-    /// There is no model; what might have named one and does not count is part of why.
+    /// The error for a missing model. An ignored setting that would have named one is part of the message.
     fn no_model(&self, why: String) -> StartError {
-        let is_ignored = self
-            .configuration
-            .ignored
-            .iter()
-            .any(|key| key == "assistant.model");
-        StartError::NoProvider(match is_ignored {
+        StartError::NoProvider(match self.is_model_ignored() {
             true => format!(
-                "{why}; the workspace's own `assistant.model` is ignored, for the workspace is not trusted"
+                "{why}; the workspace's own `assistant.model` is ignored, because the workspace is not trusted"
             ),
             false => why,
         })
+    }
+
+    /// Whether the workspace names a model that does not count, because the workspace is not trusted.
+    fn is_model_ignored(&self) -> bool {
+        let mut ignored = self.configuration.ignored.iter();
+        ignored.any(|key| key == "assistant.model")
     }
 
     fn settings(&self) -> &Settings {

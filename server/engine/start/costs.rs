@@ -1,39 +1,32 @@
-//! What the tools of MCP servers take of a model's context, as they were when their servers were last connected. It is
-//! a cache: without it `aside config show` says nothing of them.
+//! Context costs of MCP servers' tools, as of their last connection. The file is a cache: without it `aside config
+//! show` does not show them.
 
-use std::{
-    collections::BTreeMap,
-    fs::DirBuilder,
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
-use aside_base::regular;
+use aside_base::{private, regular};
 use serde::{Deserialize, Serialize};
 
-use crate::tool::{Tool, tokens};
+use aside_tool::{Tool, tokens};
 
-/// The file in the state directory.
+/// Name of the file in the state directory.
 const FILE: &str = "mcp-tools.json";
-/// Bytes of the file.
-const MOST: u64 = 1 << 20;
+/// Maximum size of the file in bytes.
+const MAX_FILE: u64 = 1 << 20;
 
-/// What the tools of a server take of a model's context.
+/// Context costs of a server's tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCost {
-    /// How many there are.
+    /// Number of tools.
     pub tools: usize,
-    /// Tokens of their definitions, roughly.
+    /// Approximate number of tokens in their definitions.
     pub tokens: u64,
 }
 
 impl ServerCost {
-    /// That of these tools.
+    /// Computes the costs of these tools.
     #[must_use]
     pub fn of(tools: &[Arc<dyn Tool>]) -> Self {
-        let all = tools.iter().map(|tool| tool.about());
+        let all = tools.iter().map(|tool| tool.spec());
         Self {
             tools: tools.len(),
             tokens: all
@@ -43,17 +36,17 @@ impl ServerCost {
     }
 }
 
-/// What is known of servers, by their names.
+/// Known costs of servers, by name.
 #[must_use]
 pub fn kept(state_dir: &Path) -> BTreeMap<String, ServerCost> {
     let read = || -> io::Result<_> {
-        let bytes = regular::read(&state_dir.join(FILE), MOST)?;
+        let bytes = regular::read(&state_dir.join(FILE), MAX_FILE)?;
         Ok(serde_json::from_slice(&bytes)?)
     };
     read().unwrap_or_default()
 }
 
-/// Keeps what became known. Where that fails, less is shown.
+/// Stores known costs. A failure is ignored.
 pub(super) fn keep(state_dir: &Path, known: impl Iterator<Item = (String, ServerCost)>) {
     let before = kept(state_dir);
     let mut after = before.clone();
@@ -61,16 +54,7 @@ pub(super) fn keep(state_dir: &Path, known: impl Iterator<Item = (String, Server
     if after == before {
         return;
     }
-    let write = || -> io::Result<()> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(state_dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(state_dir)?;
-        file.write_all(&serde_json::to_vec(&after)?)?;
-        file.persist(state_dir.join(FILE))?;
-        Ok(())
-    };
+    let write = || private::replace(&state_dir.join(FILE), &serde_json::to_vec(&after)?);
     if let Err(error) = write() {
         tracing::debug!(%error, "what the tools of MCP servers take is not kept");
     }

@@ -1,35 +1,36 @@
-//! Why a turn cannot begin.
+//! Reasons why a turn cannot start.
 
+use aside_config::Problems;
+use aside_session::{log::OpenError, store::StoreError};
 use aside_turn::resume::ResumeError;
 
-use crate::{
-    config::Problems,
-    engine::{NoThread, conversations::Taken},
-    session::{log::OpenError, store::StoreError},
-};
+use crate::engine::{NoThread, conversations::Taken, models::ChoiceError};
 
-/// Why a turn cannot begin. Nothing was changed then, but for a repaired log and blobs that nothing names.
+/// Reason why a turn cannot start. Nothing was changed then, except for a repaired log and unreferenced blobs.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A turn runs in the conversation.
     #[error(transparent)]
     Taken(#[from] Taken),
-    /// What it takes to carry out a turn cannot be had.
+    /// No thread can be started.
     #[error(transparent)]
     NoThread(#[from] NoThread),
-    /// The configuration is broken. Each problem has a line.
+    /// The configuration is invalid. Each problem has its own line.
     #[error(transparent)]
     Configuration(#[from] Problems),
-    /// Whether the workspace is trusted cannot be found out.
-    #[error("whether this workspace is trusted cannot be found out: {0}")]
+    /// Trust in the workspace cannot be determined.
+    #[error("cannot determine whether this workspace is trusted: {0}")]
     Trust(std::io::Error),
-    /// What was asked for is not possible.
+    /// The request is not possible.
     #[error("{0}")]
     Usage(String),
+    /// No model is named, and none was found.
+    #[error(transparent)]
+    NoModel(ChoiceError),
     /// There is no usable provider or model.
     #[error("{0}")]
     NoProvider(String),
-    /// The conversation cannot be found or made.
+    /// The conversation cannot be found or created.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The conversation cannot be opened.
@@ -40,10 +41,10 @@ pub enum StartError {
     Log {
         /// The id of the conversation.
         id: String,
-        /// The system's words, or what was being done.
+        /// The system's error, or the failed step.
         why: String,
     },
-    /// The last turn of the conversation is over.
+    /// The last turn of the conversation has ended.
     #[error(
         "there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead"
     )]
@@ -54,9 +55,9 @@ pub enum StartError {
     /// The workspace cannot be opened.
     #[error("the workspace {folder} cannot be opened: {source}")]
     Workspace {
-        /// The folder of the conversation.
+        /// Folder of the workspace.
         folder: String,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
 }

@@ -1,7 +1,10 @@
-//! Every key of the configuration changes something, or is refused: none is accepted and ignored.
+//! Tests that every configuration key has an effect or is refused.
 
 use std::{fmt::Write, sync::Arc};
 
+use aside_config::{
+    Configuration, Flag, ModelId, RunContext, SourceFile, Sources, Toggle, ToolFacts,
+};
 use aside_turn::rules::Model;
 use serde_json::Value;
 
@@ -10,14 +13,9 @@ use super::{
     system::{inquiry_system, system_text},
     tools::{ToolSet, tool_defaults},
 };
-use crate::{
-    config::{
-        self, Configuration, Flag, ModelId, RunContext, SourceFile, Sources, Toggle, ToolFacts,
-    },
-    engine::models::Models,
-};
+use crate::engine::models::Models;
 
-/// A model of a provider that Aside knows nothing of, so that all of it is configured.
+/// A model of an unknown provider, so that all of its properties are configured.
 const BASE: &str = r#"
     [assistant]
     model = "p/m"
@@ -29,7 +27,7 @@ const BASE: &str = r#"
     prices = { input = 1, output = 2, up_to = 5, beyond = { input = 3, output = 4 } }
 "#;
 
-/// What is made of these in another place than here.
+/// Keys whose effect is tested elsewhere.
 const ELSEWHERE: [&str; 5] = [
     // `TurnConfig::unsandboxed` and `run_command`.
     "unsandboxed",
@@ -41,8 +39,8 @@ const ELSEWHERE: [&str; 5] = [
     "tls_roots",
 ];
 
-/// All that a turn is made from, as text.
-fn made_of(configuration: &Configuration, models: &Models) -> String {
+/// Everything that a turn is made from, as text.
+fn effective_values(configuration: &Configuration, models: &Models) -> String {
     let settings = &configuration.settings;
     let tools = |toggles: &[Toggle]| {
         let set = ToolSet::new(settings, std::iter::empty(), toggles, &[]);
@@ -79,7 +77,7 @@ fn made_of(configuration: &Configuration, models: &Models) -> String {
         let endpoint = model.and_then(|model| models.configured(&model, &assistant, settings));
         say(&endpoint.map(|endpoint| (endpoint.kind, endpoint.options)));
     }
-    let choice = config::choose_model(settings, &|_| None);
+    let choice = aside_config::choose_model(settings, &|_| None);
     say(&choice);
     let model = ModelId::parse("p/m", settings);
     let endpoint = model.and_then(|model| models.configured(&model, &settings.assistant, settings));
@@ -97,10 +95,10 @@ fn configure(flag: Option<String>) -> Result<Configuration, String> {
         flags: flag.into_iter().map(Flag::Set).collect(),
         ..Sources::default()
     };
-    config::load(&sources, &tool_defaults()).map_err(|problems| problems.to_string())
+    aside_config::load(&sources, &tool_defaults()).map_err(|problems| problems.to_string())
 }
 
-/// Values that fit a schema, as they are written.
+/// Values that match a schema, in TOML.
 fn candidates(schema: &Value) -> Vec<String> {
     let list = |keyword| schema.get(keyword).and_then(Value::as_array);
     if let Some(choices) = list("anyOf").or_else(|| list("oneOf")) {
@@ -131,7 +129,7 @@ fn candidates(schema: &Value) -> Vec<String> {
     of_kinds.map(|text| (*text).to_owned()).collect()
 }
 
-/// The names that the stars of a key stand for.
+/// A key with names in place of its stars.
 fn named(path: &[String]) -> String {
     let mut named: Vec<&str> = Vec::new();
     for part in path {
@@ -149,21 +147,21 @@ fn named(path: &[String]) -> String {
 }
 
 #[test]
-fn every_key_changes_something_or_is_refused() {
+fn every_key_has_an_effect_or_is_rejected() {
     let nowhere = std::path::PathBuf::from("/nonexistent");
     let base = configure(None).expect("a configuration");
     let env = Arc::new(|_: &str| Option::<String>::None);
     let models = Models::new(&base.settings, env, nowhere.clone(), nowhere);
-    let before = made_of(&base, &models);
+    let before = effective_values(&base, &models);
     assert!(base.void().is_empty());
     let mut ignored = Vec::new();
-    let keys = config::keys();
+    let keys = aside_config::keys();
     assert!(keys.len() > 50, "{} keys", keys.len());
     for (path, schema) in keys {
         let key = named(&path);
         let changes = |value: &String| {
             configure(Some(format!("{key}={value}")))
-                .is_ok_and(|configuration| made_of(&configuration, &models) != before)
+                .is_ok_and(|configuration| effective_values(&configuration, &models) != before)
         };
         let known = ELSEWHERE
             .iter()

@@ -1,15 +1,13 @@
-//! What a conversation's requests begin with, and what changed of it since the last turn.
+//! The frozen beginning of a conversation's requests, and its changes since the last turn.
 
+use aside_provider::{Head, ToolDeclaration};
+use aside_session::record::{Changed, Frozen, FrozenTool};
 use aside_turn::rules::{Rules, RunRule, ToolRules};
 
-use crate::{
-    engine::drive::notice::TurnNotice,
-    provider::{Head, ToolDeclaration},
-    session::record::{Changed, Frozen, FrozenTool},
-};
+use crate::engine::drive::notice::TurnNotice;
 
-/// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which
-/// caches rely on, and `rules` refuse them when they are called.
+/// System text and tools at the beginning of requests. Tools that were removed since stay in the list, because caches
+/// depend on it, and `rules` deny them.
 pub(super) fn freeze(
     system: &str,
     specs: &[ToolDeclaration],
@@ -25,7 +23,7 @@ pub(super) fn freeze(
         let gone = |tool: &&FrozenTool| now.iter().all(|other| other.name != tool.name);
         for tool in before.tools.iter().filter(gone) {
             let denied = ToolRules {
-                run: RunRule::Deny,
+                run: Some(RunRule::Deny),
                 ..ToolRules::default()
             };
             rules.tools.insert(tool.name.clone(), denied);
@@ -48,7 +46,7 @@ pub(super) fn freeze(
     }
 }
 
-/// What is other now, for the record and for a person; `None` where nothing is.
+/// Changes for the record and for a person; `None` if there are none.
 pub(super) fn change(before: &Frozen, now: &Frozen) -> Option<(Changed, TurnNotice)> {
     let changed = Changed {
         system: Some(now.system.clone()).filter(|now| *now != before.system),
@@ -67,7 +65,7 @@ pub(super) fn change(before: &Frozen, now: &Frozen) -> Option<(Changed, TurnNoti
     Some((changed, notice))
 }
 
-/// The same, as providers take it.
+/// Converts the frozen beginning for providers.
 pub(super) fn head(frozen: &Frozen) -> Head {
     Head {
         system: frozen.system.clone(),

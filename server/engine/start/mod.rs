@@ -1,31 +1,31 @@
-//! From what a front end wants to a running turn: [`TurnRequest`] → [`TurnConfig`] → [`StartedTurn`].
+//! From the request of a front end to a running turn: [`TurnRequest`] → [`TurnConfig`] → [`StartedTurn`].
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `host` | what the tools of a turn may use |
-//! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
+//! | `context` | the context of a turn's tools |
+//! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and starts the turn |
 //! | `parts` | rules, model, tools and system text of a turn |
-//! | `servers` | what configuration makes of MCP servers |
-//! | [`costs`] | what the tools of MCP servers take of a model's context |
-//! | `sandbox` | what configuration makes of the sandbox |
-//! | [`config`] | what configuration and trust make of it: [`Engine::configure`](super::Engine::configure) |
-//! | [`trust`] | the configuration of a workspace, and whether it is trusted |
-//! | [`tools`] | the tools of a turn, and what they say of themselves |
+//! | `servers` | configured MCP servers |
+//! | [`costs`] | context costs of MCP servers' tools |
+//! | `sandbox` | the configured sandbox |
+//! | [`config`] | a request combined with configuration and trust: [`Engine::configure`](super::Engine::configure) |
+//! | [`trust`] | the configuration of a workspace, and trust in it |
+//! | [`tools`] | the tools of a turn, and their descriptions |
 //! | `system` | the system text |
-//! | `head` | what the conversation's requests begin with, and what changed of it since the last turn |
-//! | [`request`] | what a front end wants of a turn |
-//! | [`error`] | why there is no turn |
+//! | `head` | the frozen beginning of the conversation's requests, and its changes |
+//! | [`request`] | the request of a front end |
+//! | [`error`] | reasons why a turn cannot start |
 //!
-//! Each uses only those below it.
+//! Each module uses only those below it.
 
 pub mod begin;
 pub mod config;
+mod context;
 pub mod costs;
 pub mod error;
 #[cfg(test)]
 mod every_key;
 mod head;
-mod host;
 mod parts;
 pub mod request;
 mod sandbox;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aside_turn::rules::{Model, Rules, Target};
+use aside_turn::rules::{Model, Rules, Target, limits::Limits};
 
 use super::{
     config::TurnConfig,
@@ -12,47 +12,42 @@ use super::{
     system::{inquiry_system, system_text},
     tools::ToolSet,
 };
-use crate::{
-    config::{
-        ModelId, RunContext, ToolFacts,
-        settings::{LimitSettings, Settings},
-    },
-    engine::{
-        Engine,
-        drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
-        models::Models,
-    },
-    provider::{Head, Provider},
-    tool::{Tool, ToolLimits, sandbox::SandboxRules},
+use crate::engine::{
+    Engine,
+    drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
+    models::Models,
 };
+use aside_config::{ModelId, RunContext, ToolFacts, settings::Settings};
+use aside_provider::{Head, Provider};
+use aside_tool::{Tool, ToolLimits, sandbox::SandboxRules};
 
-/// What a configuration makes of a turn.
+/// The parts of a turn that follow from its configuration.
 pub(super) struct TurnParts {
-    /// What the turn decides by.
+    /// Rules of the turn, taken from the configuration.
     pub(super) rules: Rules,
-    /// The turn's model.
+    /// Model of the turn.
     pub(super) provider: Arc<dyn Provider>,
-    /// Other assistants, for inquiries.
+    /// Separate assistants for inquiries.
     pub(super) assistants: Assistants,
-    /// The tools that the model may call.
+    /// Tools that the model may call.
     pub(super) tools: ToolSet,
     /// The system text.
     pub(super) system: String,
-    /// Bounds of tools.
+    /// Limits of tools.
     pub(super) limits: ToolLimits,
-    /// What commands run inside of.
+    /// Settings of the sandbox for commands.
     pub(super) sandbox: SandboxRules,
-    /// What the user is to know of the provider and of servers.
+    /// Warnings about the provider and MCP servers.
     pub(super) warnings: Vec<String>,
 }
 
 impl TurnParts {
-    /// Puts them together. A model that is not known yet is looked for.
+    /// Builds the parts. Finds the model if it is not known yet.
     ///
     /// # Errors
-    /// [`StartError::Usage`] and [`StartError::NoProvider`].
+    /// [`StartError::Usage`] or [`StartError::NoProvider`].
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
-        // Before trust none is started.
+        // No server is started without trust.
         let settings = &config.configuration.settings;
         let (from_servers, mut warnings) = match config.trusted && config.is_workspace {
             true => server_tools(engine, settings, &config.request).await,
@@ -67,7 +62,7 @@ impl TurnParts {
             &run.toggles,
             &run.answers,
         )?;
-        // What is set for a tool of another client is no mistake where a client has tools of its own.
+        // With tools from a client, settings for unknown tools may be meant for another client.
         if config.client_tools.is_empty() {
             warnings.extend(tools.unknown(&config.configuration.settings));
         }
@@ -102,7 +97,7 @@ impl TurnParts {
     }
 }
 
-/// The tools of servers, and what the user is to know of them.
+/// The tools of MCP servers, and warnings about servers.
 async fn server_tools(
     engine: &Engine,
     settings: &Settings,
@@ -119,7 +114,7 @@ async fn server_tools(
                 warnings.extend(faults.iter().map(|fault| format!("The MCP server {name}: {fault}.")));
             }
             Err(why) => warnings.push(format!(
-                "The MCP server {name} is not there, so its tools are not: {why}. `aside mcp list` tries it again."
+                "The tools of the MCP server {name} are unavailable: {why}. Run `aside mcp list` to try again."
             )),
         }
     }
@@ -128,14 +123,15 @@ async fn server_tools(
 
 fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Model) -> Rules {
     let facts = tools.enabled.iter().filter_map(|name| {
-        let about = tools.registry.get(name)?.about();
+        let spec = tools.registry.get(name)?.spec();
         let facts = ToolFacts {
-            class: about.class,
-            outside: about.outside,
-            asks_for_assistant: about.asks_for_assistant,
-            always_exclusive: about.server.is_some() || about.asks_people,
-            server: about.server.clone(),
-            time: about.time,
+            class: spec.class,
+            outside: spec.outside,
+            asks_for_assistant: spec.asks_for_assistant,
+            always_exclusive: spec.server.is_some() || spec.asks_people,
+            server: spec.server.clone(),
+            in_client: spec.in_client,
+            time: spec.time,
         };
         Some((name.clone(), facts))
     });
@@ -148,7 +144,7 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
         model: model.clone(),
         schema: config.request.options.schema.is_some(),
     });
-    // A turn that is resumed keeps the bounds that it was started with.
+    // A resumed turn keeps the limits that it was started with.
     if let Some(limits) = &config.request.options.limits {
         limits.apply(&mut rules.limits);
     }
@@ -156,17 +152,17 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
 }
 
 /// Bounds of tools.
-pub(super) fn tool_limits(limits: &LimitSettings) -> ToolLimits {
+pub(super) fn tool_limits(limits: &Limits) -> ToolLimits {
     ToolLimits {
-        head: limits.output_head as usize,
-        tail: limits.output_tail as usize,
+        head: limits.output_head,
+        tail: limits.output_tail,
         // A little less than the turn's own limit, so that the tool ends first and tells what it has.
-        time: Duration::from_secs(limits.tool_seconds).saturating_sub(Duration::from_millis(500)),
+        time: limits.tool_time.saturating_sub(Duration::from_millis(500)),
         ..ToolLimits::default()
     }
 }
 
-/// The models of a turn: its own, and those that its questions may go to. One that cannot be had fails when it is asked.
+/// The models that a turn may use: its own, and those for its questions. A missing one fails when it is asked.
 fn models_of(rules: &Rules, settings: &Settings) -> Vec<ModelId> {
     let questions = rules
         .tools
@@ -184,17 +180,17 @@ fn models_of(rules: &Rules, settings: &Settings) -> Vec<ModelId> {
         .collect()
 }
 
-/// Takes in what the models of a turn cost. A bound of what the turn may cost is kept only where that is known.
+/// Adds the prices of the turn's models. A cost limit requires that they are known.
 fn know_prices(rules: &mut Rules, settings: &Settings, models: &Models) -> Result<(), StartError> {
     for model in models_of(rules, settings) {
-        // What a script takes, it says itself.
+        // A script states its own costs.
         let prices = models.prices(&model, settings);
         match (&prices, rules.limits.cost) {
             (None, Some(most)) if !model.api.is_script() => {
                 let (provider, name) = (&model.provider, &model.model);
                 return Err(StartError::Usage(format!(
-                    "at most ${most} (conversation.limits.cost_usd, --max-cost) cannot be kept with {model}, whose price \
-                     is not known; set providers.{provider}.models.\"{name}\".prices, or leave the bound out"
+                    "the cost limit of ${most} (conversation.limits.cost_usd, --max-cost) cannot be enforced with {model}, whose \
+                     price is unknown; set providers.{provider}.models.\"{name}\".prices, or remove the limit"
                 )));
             }
             (Some(prices), _) => {
@@ -206,7 +202,7 @@ fn know_prices(rules: &mut Rules, settings: &Settings, models: &Models) -> Resul
     Ok(())
 }
 
-/// Finds assistants of their own for inquiries; one that names no model takes the turn's.
+/// Opens separate assistants for inquiries. One without a model uses the turn's.
 fn find_assistant(settings: &Settings, model: &ModelId, models: &Models) -> FindAssistant {
     let (settings, turns_model, models) = (settings.clone(), model.to_string(), models.clone());
     Arc::new(move |name| {

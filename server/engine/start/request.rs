@@ -1,112 +1,109 @@
-//! What a front end wants of a turn.
+//! The request of a front end for a turn.
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_config::{
+    Flag, Sources, Toggle,
+    flags::{AnswerFlag, DetachedFlag},
+};
+use aside_mcp::ServerLease;
+use aside_session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions};
+use aside_tool::editor::Editor;
 use aside_turn::{record::PromptId, rules::Client};
 use serde_json::Value;
 
-use crate::{
-    config::{
-        Flag, Sources, Toggle,
-        flags::{AnswerFlag, DetachedFlag},
-    },
-    mcp::ServerLease,
-    session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions},
-    tool::editor::Editor,
-};
-
-/// What a front end wants of a turn.
+/// The request of a front end for a turn.
 pub struct TurnRequest {
     /// The root of the workspace.
     pub root: PathBuf,
     /// The conversation that the turn belongs to.
     pub target: ConversationTarget,
-    /// What the turn begins with.
+    /// The message or resumption that starts the turn.
     pub start: TurnStart,
-    /// The turn's id, where a client chose one; without a dot.
+    /// Id of the turn, if the client chose one; without a dot.
     pub turn: Option<String>,
-    /// How it is started, for the record and a resume.
+    /// Options of the turn, for the record and a later resumption.
     pub options: TurnOptions,
-    /// What there is of the configuration besides its files.
+    /// Configuration in addition to the files.
     pub layers: Layers,
-    /// What the user said for this one turn.
+    /// Flags for this turn only.
     pub run: RunFlags,
-    /// The client that is there, if any.
+    /// The connected client, if any.
     pub client: Option<Client>,
-    /// The editor whose open documents stand for their files.
+    /// The editor whose open documents replace their files.
     pub editor: Option<Arc<dyn Editor>>,
-    /// Holds the MCP servers of the turn; without one, those of the workspace are held together.
+    /// Lease of the turn's MCP servers; `None` to share those of the workspace.
     pub servers: Option<ServerLease>,
 }
 
 /// The conversation of a turn.
 #[derive(Clone, Debug)]
 pub enum ConversationTarget {
-    /// One that is made when the turn begins.
+    /// A new conversation, created when the turn starts.
     New,
-    /// One that is there.
+    /// An existing conversation.
     Existing(Conversation),
 }
 
-/// What a turn begins with.
+/// The start of a turn.
 #[derive(Debug)]
 pub enum TurnStart {
-    /// A user's message. An interrupted turn before it is closed.
+    /// A message of the user. It closes an interrupted turn before it.
     Message {
         /// The message of the user.
         text: String,
-        /// What goes along with it.
+        /// Files attached to the message.
         attachments: Vec<AttachedFile>,
     },
-    /// The last turn goes on. The answers are for its open prompts, by id.
+    /// Resumes the last turn.
     Resume {
-        /// Texts, read by the prompts' types.
+        /// Answers to open prompts by id, as text to be parsed by the type of each prompt.
         answers: Vec<(PromptId, String)>,
     },
 }
 
-/// What a configuration is made from, besides the workspace's own file. It may hold secrets, so it cannot be printed.
+/// Sources of a configuration besides the workspace's own file. They may contain secrets, so they are never printed.
 #[derive(Clone, Default)]
 pub struct Layers {
-    /// These count instead of the files and the environment of this process.
+    /// Replaces the files and the environment of this process.
     pub instead: Option<Sources>,
-    /// Flags, in order; the last wins.
+    /// Flags in order; the last one wins.
     pub flags: Vec<Flag>,
     /// The client's settings of the user's scope.
     pub client_config: Option<Value>,
-    /// What the client read in the workspace.
+    /// The client's settings of the workspace's scope.
     pub workspace_config: Option<Value>,
-    /// Who says that the workspace is trusted.
+    /// Source of trust in the workspace.
     pub trusted_by: TrustedBy,
 }
 
-/// Who says that a workspace is trusted.
+/// Source of trust in a workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustedBy {
-    /// The user, some time ago: it is kept.
+    /// Stored trust that the user gave earlier.
     #[default]
     Store,
-    /// The user, for this run; what is kept does not matter.
+    /// Trust for this run only; stored trust is ignored.
     Run,
-    /// The client. What it read in the workspace counts too then.
+    /// Trust by the client, which then covers its settings of the workspace too.
     Client,
 }
 
-/// What the user said for one turn, beside the configuration.
+/// Flags for one turn, beside the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct RunFlags {
-    /// Tools on and off, in order.
+    /// Tools to turn on and off, in order.
     pub toggles: Vec<Toggle>,
-    /// What happens where nobody is there, in order.
+    /// Policies for prompts that nobody can answer, in order.
     pub detached: Vec<DetachedFlag>,
-    /// The answers given on the command line with `--answer`.
+    /// Answers given with `--answer`.
     pub answers: Vec<AnswerFlag>,
-    /// Commands may run without a sandbox.
+    /// Whether commands may run without a sandbox.
     pub unsandboxed: bool,
 }
 
 impl TurnRequest {
-    /// A turn as the configuration has it, and without a client.
+    /// A request with the default configuration and without a client.
     #[must_use]
     pub fn new(root: PathBuf, target: ConversationTarget, start: TurnStart) -> Self {
         Self {

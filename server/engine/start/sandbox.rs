@@ -1,4 +1,4 @@
-//! What configuration makes of the sandbox.
+//! The configured sandbox.
 
 use std::{
     env,
@@ -6,24 +6,22 @@ use std::{
 };
 
 use super::config::TurnConfig;
-use crate::{
-    config::{
-        settings::{SandboxState, Settings},
-        user_folders,
-    },
-    engine::Engine,
-    session::store::default_state_dir,
-    tool::{
-        probe,
-        sandbox::{CommandRules, Missing, SandboxRules, Walls, hosts::AllowedHost},
-    },
+use crate::engine::Engine;
+use aside_config::{
+    settings::{SandboxState, Settings},
+    user_folders,
+};
+use aside_session::store::default_state_dir;
+use aside_tool::{
+    probe,
+    sandbox::{Missing, SandboxRules, Walls, hosts::AllowedHost},
 };
 
 impl Engine {
-    /// What the user set about the sandbox.
+    /// The user's settings for the sandbox.
     ///
     /// # Errors
-    /// A folder of which is not said where it is, or a host that is none.
+    /// Fails if a writable path is relative or a host is malformed.
     pub fn sandbox_rules(
         &self,
         settings: &Settings,
@@ -45,43 +43,38 @@ impl Engine {
             git: settings.git,
             writable: folders.collect::<Result<_, _>>()?,
             own: own_folders(self.state_dir()),
-            commands: CommandRules {
-                allow: commands.allow,
-                ask: commands.ask,
-                deny: commands.deny,
-                unsandboxed: commands.unsandboxed,
-            },
+            commands,
         })
     }
 }
 
 impl Engine {
-    /// Tries whether a sandbox works in a workspace.
+    /// Tests whether a sandbox works in a workspace.
     ///
     /// # Errors
-    /// Where it does not: why, and how to mend it.
+    /// The reason why it does not work, and advice.
     pub async fn try_sandbox(&self, rules: &SandboxRules, root: &Path) -> Result<(), Missing> {
         probe::stands(rules, root, self.program()).await.map(|_| ())
     }
 
-    /// Tries whether a program of a workspace that runs outside of the sandbox can be kept together with its processes.
+    /// Tests whether a program outside of the sandbox can run in a PID namespace.
     ///
     /// # Errors
-    /// Where it cannot: why, and how to mend it.
+    /// The reason why it cannot, and advice.
     pub async fn try_namespace(&self, rules: &SandboxRules, root: &Path) -> Result<Walls, Missing> {
         self.namespaces().walls(rules, root, self.program()).await
     }
 }
 
 impl TurnConfig {
-    /// What the user set about the sandbox of the turn, and its workspace.
+    /// The user's settings for the sandbox of the turn, and the turn's workspace.
     ///
     /// # Errors
-    /// As of [`Engine::sandbox_rules`].
+    /// Like [`Engine::sandbox_rules`].
     pub fn sandbox(&self, engine: &Engine) -> Result<(SandboxRules, PathBuf), String> {
         let settings = &self.configuration.settings;
         let mut rules = engine.sandbox_rules(settings, self.unsandboxed())?;
-        // No command runs before the workspace is trusted, and nothing is started to see whether one could.
+        // Without trust no command runs, and nothing is started to test the sandbox.
         rules.off |= !self.trusted;
         Ok((rules, self.request.root.clone()))
     }
@@ -96,13 +89,13 @@ fn place(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {
         Some((below, home)) => home.join(below),
         None => folder.into(),
     };
-    path.is_absolute().then_some(path).ok_or_else(|| {
-        format!("sandbox.writable: `{folder}` is neither absolute nor begins with `~/`; write where it is")
-    })
+    path.is_absolute()
+        .then_some(path)
+        .ok_or_else(|| format!("sandbox.writable: `{folder}` must be absolute or begin with `~/`"))
 }
 
-/// Where Aside's own files are, which decide what may run: its state, also the usual one where another is in use, and
-/// the user's settings.
+/// Folders with Aside's own files, which decide what may run: the state directory, the default one if another is in
+/// use, and the user's settings.
 pub(super) fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
     let mut own = vec![state_dir.to_owned()];
     own.extend(default_state_dir());
@@ -115,12 +108,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_say_where_they_are() {
+    fn folders_must_be_absolute_or_in_home() {
         let home = Some(Path::new("/home/u"));
         assert_eq!(place("/x", home), Ok("/x".into()));
         assert_eq!(place("~/.npm", home), Ok("/home/u/.npm".into()));
-        let wrong =
-            "sandbox.writable: `.npm` is neither absolute nor begins with `~/`; write where it is";
+        let wrong = "sandbox.writable: `.npm` must be absolute or begin with `~/`";
         assert_eq!(place(".npm", home), Err(wrong.into()));
         assert!(place("~/.npm", None).is_err());
     }

@@ -1,55 +1,52 @@
-//! What configuration makes of MCP servers.
+//! Configured MCP servers.
 
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use aside_config::settings::{McpServer, ProtocolSetting, Settings};
+use aside_mcp::{
+    ServerLease, ServerTools, begin_login,
+    login::{self, BegunLogin},
+    settings::{
+        HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerGround,
+        ServerHeader, ServerPlace, ServerProgram,
+    },
+};
+use aside_provider::{key::Key, this_computer::is_this_computer};
+use aside_tool::sandbox::Walls;
 use http::{HeaderName, header::AUTHORIZATION};
 use url::Url;
 
 use super::costs::{self, ServerCost};
-use crate::{
-    config::settings::{McpServer, ProtocolSetting, Settings},
-    engine::{Engine, models::Models},
-    mcp::{
-        ServerLease, ServerTools, begin_login,
-        login::{self, BegunLogin},
-        settings::{
-            HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerGround,
-            ServerHeader, ServerPlace, ServerProgram,
-        },
-    },
-    provider::{key::Key, this_computer::is_this_computer},
-    tool::sandbox::Walls,
-};
+use crate::engine::{Engine, models::Models};
 
-/// How long a server may take until its tools are known, where nobody says.
-const STARTUP: u64 = 30;
+/// Default time limit in seconds until a server's tools are known.
+const STARTUP_SECONDS: u64 = 30;
 
-/// The folder of the logins, where state is kept.
-const LOGINS: &str = "mcp-logins";
+/// Folder of logins in the state directory.
+const LOGIN_FOLDER: &str = "mcp-logins";
 
 impl Engine {
-    /// Begins a login to a server on the network.
+    /// Starts a login to a remote server.
     ///
     /// # Errors
-    /// A sentence that says why there is none.
+    /// A sentence with the reason why no login is possible.
     pub async fn begin_login(&self, settings: &Settings, name: &str) -> Result<BegunLogin, String> {
         let (address, hide) = self.server_address(settings, name).await?;
         let begun = begin_login(&address, &hide).await;
-        begun.map_err(|why| format!("the MCP server {name} lets nobody log in: {why}"))
+        begun.map_err(|why| format!("cannot log in to the MCP server {name}: {why}"))
     }
 
-    /// Forgets what a login to a server gave. Whether there was one.
+    /// Deletes the login to a server. Returns whether there was one.
     ///
     /// # Errors
-    /// A sentence that says why it is still there.
+    /// A sentence with the reason why it could not be deleted.
     pub async fn forget_login(&self, settings: &Settings, name: &str) -> Result<bool, String> {
         let (address, _) = self.server_address(settings, name).await?;
-        login::forget(&address).map_err(|error| {
-            format!("the login to the MCP server {name} cannot be forgotten: {error}")
-        })
+        login::forget(&address)
+            .map_err(|error| format!("cannot log out of the MCP server {name}: {error}"))
     }
 
     async fn server_address(
@@ -58,7 +55,7 @@ impl Engine {
         name: &str,
     ) -> Result<(ServerAddress, HideSecrets), String> {
         let server = settings.mcp.servers.get(name).ok_or_else(|| {
-            format!("no MCP server is called {name}; `aside mcp list` lists those that there are")
+            format!("there is no MCP server {name}; `aside mcp list` lists all servers")
         })?;
         let definition = definition(name, server, &self.models(settings)).await?;
         match definition.place {
@@ -66,16 +63,16 @@ impl Engine {
                 Ok((address, definition.hide))
             }
             ServerPlace::Network(_) => Err(format!(
-                "the MCP server {name} has a key in its headers; take it out of your aside.toml to log in"
+                "the MCP server {name} has a key in its headers; remove it from your aside.toml to log in"
             )),
             ServerPlace::Program(_) => Err(format!(
-                "the MCP server {name} is a program, to which nobody logs in; its keys go into `env` or `env_vars`"
+                "the MCP server {name} is a local program, which has no login; put its keys into `env` or `env_vars`"
             )),
         }
     }
 
-    /// The tools of the servers that are configured, which are started where they do not run yet. For trusted workspaces
-    /// alone. `lease` holds them; that of the workspace, where it is none.
+    /// Returns the tools of all configured servers, and starts servers that do not run yet. For trusted workspaces
+    /// only. `lease` holds the servers; `None` for the lease of the workspace.
     pub async fn server_tools(
         &self,
         settings: &Settings,
@@ -114,7 +111,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// What keeps servers together with their processes, where there are servers that it is for, and it works here.
+    /// The sandbox that provides PID namespaces, if any server needs it and it works here.
     async fn server_walls(
         &self,
         settings: &Settings,
@@ -126,7 +123,7 @@ impl Engine {
         if !definitions.iter().any(is_kept) {
             return None;
         }
-        // Settings of which there is no sandbox are no turn's either.
+        // Invalid settings of the sandbox are reported by every turn.
         let rules = self.sandbox_rules(settings, settings.unsandboxed).ok()?;
         self.try_namespace(&rules, root).await.ok()
     }
@@ -141,11 +138,11 @@ async fn definition(
     let place = match (&server.command, &server.url) {
         (Some(command), _) => ServerPlace::Program(program(command, server, models, &mut secrets)),
         (None, Some(url)) => {
-            let url = Url::parse(url).map_err(|error| format!("its `url` is none: {error}"))?;
+            let url = Url::parse(url).map_err(|error| format!("its `url` is invalid: {error}"))?;
             ServerPlace::Network(ServerAddress {
                 headers: headers(server, models, &mut secrets)?,
                 client: models.http_client(&url).await?,
-                logins: has_no_key(server).then(|| models.state_dir().join(LOGINS)),
+                logins: has_no_key(server).then(|| models.state_dir().join(LOGIN_FOLDER)),
                 client_id: server.oauth_client_id.clone(),
                 url,
             })
@@ -160,7 +157,7 @@ async fn definition(
             Some(ProtocolSetting::Older) => ProtocolChoice::Older,
             Some(ProtocolSetting::Newer) => ProtocolChoice::Newer,
         },
-        startup: Duration::from_secs(server.startup_seconds.unwrap_or(STARTUP)),
+        startup: Duration::from_secs(server.startup_seconds.unwrap_or(STARTUP_SECONDS)),
         call: server.tool_seconds.map(Duration::from_secs),
         offered: OfferedNames {
             only: server.include_tools.clone(),
@@ -199,7 +196,7 @@ fn program(
     }
 }
 
-/// Whether no header has what a login would give.
+/// Whether no header carries a key, so that a login is possible.
 fn has_no_key(server: &McpServer) -> bool {
     let mut names = server.headers.keys().chain(server.headers_env.keys());
     server.bearer_token_env.is_none()
@@ -214,7 +211,7 @@ fn headers(
     let of_environment = |variable: &String| {
         let value = (models.env())(variable).filter(|value| !value.trim().is_empty());
         value.ok_or_else(|| {
-            format!("{variable}, which has its key, is not set; set it, or take it out of your aside.toml")
+            format!("{variable}, which should hold its key, is not set; set it, or remove it from your aside.toml")
         })
     };
     let mut all = Vec::new();
@@ -231,9 +228,9 @@ fn headers(
     }
     let headers = all.into_iter().map(|(name, before, value, variable)| {
         let broken = || match &variable {
-            Some(variable) => format!("what is in {variable} makes no header; correct it"),
+            Some(variable) => format!("the value of {variable} is not valid in a header; correct it"),
             None => format!(
-                "`headers.{name:?}` is no header; correct its name or its value in your aside.toml"
+                "`headers.{name:?}` is not a valid header; correct its name or its value in your aside.toml"
             ),
         };
         let secret = Key::new(&value);
@@ -250,13 +247,13 @@ fn headers(
     headers.collect()
 }
 
-/// Whether a value is a plain word, as settings have them, which a text may have in it for other reasons.
+/// Whether a value is an ordinary word, which a text may contain for other reasons than a leaked secret.
 fn is_word(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || matches!(c, '-' | '_' | '.' | ' ');
     value.chars().all(plain)
 }
 
-/// What the user is to know where anybody on the way to a server can read its keys.
+/// Warnings for the user about servers whose keys are sent unencrypted over a network.
 pub(super) fn exposed(settings: &Settings) -> impl Iterator<Item = String> {
     let servers = settings.mcp.servers.iter();
     servers.filter_map(|(name, server)| {
@@ -268,8 +265,8 @@ pub(super) fn exposed(settings: &Settings) -> impl Iterator<Item = String> {
         let host = url.host_str().unwrap_or_default();
         (is_read && has_key).then(|| {
             format!(
-                "The headers for the MCP server {name} go to {host} over plain http, where anybody on the way can read them; \
-                 set its url to https, or leave them out."
+                "The headers for the MCP server {name} are sent to {host} over plain http, where anybody on the way can read \
+                 them; change its url to https, or remove them."
             )
         })
     })

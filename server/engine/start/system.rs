@@ -1,19 +1,16 @@
-//! The system text.
+//! The system text of a turn.
 
 use std::path::Path;
 
-use crate::config::{
-    self,
-    settings::{AssistantSettings, Settings},
-};
+use aside_config::settings::{AssistantSettings, Settings};
 
-/// The system text where none is configured. The workspace's folder follows.
+/// Default system text. The workspace's folder follows it.
 const SYSTEM: &str = include_str!("system.md");
-/// The system text of inquiries that go to an assistant of their own.
+/// Default system text of separate assistants for inquiries.
 const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask while it works for its user. You \
 are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
 
-/// The system text of an assistant that answers inquiries.
+/// System text of a separate assistant for inquiries.
 pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
     let own = assistant.system_prompt.as_deref();
     let mut text = own.unwrap_or(INQUIRY_SYSTEM).trim_end().to_owned();
@@ -23,7 +20,7 @@ pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
     text
 }
 
-/// The same for the same configuration and workspace: caches rely on it.
+/// System text of a turn. It depends only on the configuration and the workspace, because caches depend on it.
 pub(super) fn system_text(settings: &Settings, root: Option<&Path>) -> String {
     let mut text = settings
         .assistant
@@ -39,7 +36,7 @@ pub(super) fn system_text(settings: &Settings, root: Option<&Path>) -> String {
     if let Some(instructions) = &settings.assistant.instructions {
         text += &format!("\n\n{}", instructions.trim_end());
     }
-    let files = root.map(|root| config::instructions(root, root));
+    let files = root.map(|root| aside_config::instructions(root, root));
     for (path, instructions) in files.into_iter().flatten() {
         text += &format!(
             "\n\nInstructions from {}:\n{}",

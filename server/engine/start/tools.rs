@@ -1,4 +1,4 @@
-//! The tools of a turn, and what they say of themselves.
+//! The tools of a turn, and their descriptions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,51 +6,48 @@ use std::{
 };
 
 use aside_base::visible::short_line;
-use aside_turn::inquiry::ANSWER_INQUIRY;
+use aside_turn::{inquiry::ANSWER_INQUIRY, rules::RunRule};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use super::error::StartError;
-use crate::{
-    config::{
-        self, Toggle, enabled_tools,
-        flags::AnswerFlag,
-        settings::{RunSetting, Settings, ToolSource},
-    },
-    provider::ToolDeclaration,
-    tool::{
-        self, Tool,
-        local::{LocalDefinition, LocalTool},
-        registry::Registry,
-        tokens,
-    },
+use aside_config::{
+    self, Toggle, enabled_tools,
+    flags::AnswerFlag,
+    settings::{Settings, ToolSource},
+};
+use aside_provider::ToolDeclaration;
+use aside_tool::{
+    self, Tool,
+    local::{LocalDefinition, LocalTool},
+    registry::Registry,
+    tokens,
 };
 
-/// The tool that gives full descriptions.
+/// Name of the tool that returns full descriptions.
 const DESCRIBE: &str = "describe_tools";
-/// Characters of a description that a model is sent in place of it all.
-const SUMMARY: usize = 100;
+/// Length in characters of a shortened description.
+const MAX_SUMMARY: usize = 100;
 
 /// The tools of a turn.
 pub(super) struct ToolSet {
-    /// All that there are.
+    /// All existing tools.
     pub(super) registry: Arc<Registry>,
-    /// The names of those that are on.
+    /// Names of the tools that are turned on.
     pub(super) enabled: Vec<String>,
-    /// Those that are on, as providers see them.
+    /// Declarations of those tools for providers.
     pub(super) specs: Vec<ToolDeclaration>,
-    /// The names of those that run elsewhere than in the sandbox and that the user lets run unasked, each by its name.
+    /// Names of tools outside the sandbox that the user allows by name to run without approval.
     pub(super) allowed: BTreeSet<String>,
-    /// The names and full descriptions of those that are on.
+    /// Full descriptions of the tools that are turned on, by name.
     pub(super) descriptions: IndexMap<String, String>,
 }
 
 impl ToolSet {
-    /// The built-in tools, these, and the programs that are configured as tools, as far as settings and toggles have
-    /// them.
+    /// Collects the built-in tools, `more` tools, and configured programs, and applies settings and toggles.
     ///
     /// # Errors
-    /// [`StartError::Usage`]: a name that is taken or not known, an answer for a tool that is not there.
+    /// [`StartError::Usage`] for a name that is taken or unknown, or an answer for a missing tool.
     pub(super) fn new<'a>(
         settings: &Settings,
         more: impl Iterator<Item = &'a Arc<dyn Tool>>,
@@ -76,20 +73,20 @@ impl ToolSet {
 }
 
 impl ToolSet {
-    /// What is set of tools that are not there, a sentence each. A tool of a server may come with it another time,
-    /// and one of an editor with its client.
+    /// Warnings about settings of missing tools. A tool of an MCP server or an editor may be available at another time,
+    /// so there is no warning about those.
     pub(super) fn unknown(&self, settings: &Settings) -> Vec<String> {
         let named = settings.conversation.tools.named.keys();
         let may_come = |name: &str| name.contains("__") || name.starts_with("editor_");
         let unknown = named.filter(|name| self.registry.get(name).is_none() && !may_come(name));
         let sentence = |name: &String| {
-            format!("conversation.tools.{name} sets nothing here: there is no tool `{name}`.")
+            format!("conversation.tools.{name} has no effect here: there is no tool `{name}`.")
         };
         unknown.map(sentence).collect()
     }
 
-    /// Where the tools of servers would take more than a tenth of what a model can hold, it is sent their names, a line
-    /// on each and open schemas; `describe_tools` gives the rest. Arguments are checked all the same.
+    /// Shortens the declarations of MCP tools if they exceed a tenth of the context window: name, one line and an open
+    /// schema. `describe_tools` returns the rest, and arguments are still validated.
     pub(super) fn defer(&mut self, window: Option<u64>) {
         let has_more = self.enabled.iter().any(|name| name == DESCRIBE);
         let Some(window) = window.filter(|_| has_more) else {
@@ -99,7 +96,7 @@ impl ToolSet {
         let of_server = |name: &str| {
             registry
                 .get(name)
-                .map(|it| it.about())
+                .map(|it| it.spec())
                 .filter(|it| it.server.is_some())
         };
         let all = self
@@ -119,14 +116,14 @@ impl ToolSet {
             }
             spec.description = format!(
                 "{} ({DESCRIBE} has its arguments.)",
-                short_line(&spec.description, SUMMARY)
+                short_line(&spec.description, MAX_SUMMARY)
             );
             spec.parameters =
                 json!({"type": "object", "properties": {}, "additionalProperties": true});
         }
     }
 
-    /// Takes all tools away from the model.
+    /// Turns all tools off.
     pub(super) fn turn_off(&mut self) {
         self.enabled.clear();
         self.specs.clear();
@@ -134,14 +131,14 @@ impl ToolSet {
     }
 }
 
-/// What the user lets run by its own name; what counts for all tools lets none run that is not Aside's.
+/// Tools that the user allows by name. A rule for all tools does not cover tools outside the sandbox.
 fn allowed(settings: &Settings) -> BTreeSet<String> {
     let named = settings.conversation.tools.named.iter();
-    let named = named.filter(|(_, tool)| tool.run == Some(RunSetting::Unattended));
+    let named = named.filter(|(_, tool)| tool.run == Some(RunRule::Unattended));
     named.map(|(name, _)| name.clone()).collect()
 }
 
-/// The programs that are tools. Nothing is started to know them.
+/// Programs configured as tools. None is started here.
 fn local_tools(settings: &Settings) -> impl Iterator<Item = Arc<dyn Tool>> {
     let named = settings.conversation.tools.named.iter();
     named.filter_map(|(name, tool)| {
@@ -166,13 +163,13 @@ fn local_tools(settings: &Settings) -> impl Iterator<Item = Arc<dyn Tool>> {
     })
 }
 
-/// The built-in layer of `conversation.tools`: what the tools say of themselves.
+/// The built-in layer of `conversation.tools`: the defaults of each tool.
 #[must_use]
 pub fn tool_defaults() -> toml::Table {
-    let defaults = |about: &tool::ToolSpec| {
-        // What says the same as the defaults of all tools would stand in the way of other defaults.
+    let defaults = |about: &aside_tool::ToolSpec| {
+        // Defaults that equal the general ones are left out, so that the user's general settings apply.
         let enable = match (about.enable.state, about.enable.allow_toggle) {
-            (true, tool::AllowToggle::Any) => json!({}),
+            (true, aside_tool::AllowToggle::Any) => json!({}),
             (state, toggle) => json!({ "state": state, "allow_toggle": toggle.word() }),
         };
         let mut questions: BTreeMap<&str, Value> = BTreeMap::new();
@@ -189,7 +186,7 @@ pub fn tool_defaults() -> toml::Table {
             "questions": questions,
         });
         if about.asks_for_assistant {
-            // Its question is the interaction: nobody is asked whether somebody may be asked.
+            // Asking is the purpose of these tools, so no permission to ask is needed.
             table["run"] = json!("unattended");
             table["result"] = json!("unattended");
         }
@@ -197,11 +194,12 @@ pub fn tool_defaults() -> toml::Table {
     };
     Registry::builtin()
         .iter()
-        .map(|tool| (tool.about().name.clone(), defaults(tool.about())))
+        .map(|tool| (tool.spec().name.clone(), defaults(tool.spec())))
         .collect()
 }
 
-/// `answer_inquiry` is there whenever any other tool is, so that an inquiry never changes the tools.
+/// Names of the tools that are on. `answer_inquiry` is on whenever any other tool is, so that inquiries do not change
+/// the list.
 fn tools_that_are_on(
     settings: &Settings,
     registry: &Registry,
@@ -209,7 +207,7 @@ fn tools_that_are_on(
 ) -> Result<Vec<String>, String> {
     let known: Vec<String> = registry
         .iter()
-        .map(|tool| tool.about().name.clone())
+        .map(|tool| tool.spec().name.clone())
         .collect();
     let mut enabled = enabled_tools(settings, toggles, &known)?;
     if enabled.iter().all(|name| name == ANSWER_INQUIRY) {
@@ -218,7 +216,7 @@ fn tools_that_are_on(
     Ok(enabled)
 }
 
-/// An answer for a question that is not there would be lost without a word.
+/// Checks that every answer belongs to an existing question. Otherwise it would be silently ignored.
 fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), String> {
     for answer in answers {
         let AnswerFlag::Configured { tool, question, .. } = answer else {
@@ -226,34 +224,34 @@ fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), Stri
         };
         let lost = format!("--answer {tool}.{question}=… answers no question");
         let Some(found) = registry.get(tool) else {
-            let near = config::names::did_you_mean(tool, names(registry));
+            let near = aside_config::names::did_you_mean(tool, names(registry));
             return Err(format!("{lost}: there is no tool `{tool}`{near}"));
         };
-        if let Some(why) = unknown_question(found.about(), question) {
+        if let Some(why) = unknown_question(found.spec(), question) {
             return Err(format!("{lost}: {why}"));
         }
     }
     Ok(())
 }
 
-/// So would be what is set of a question that a tool does not ask, or of a tool whose name is mistyped. A tool that is
-/// not here may be another client's.
+/// Checks that settings of questions and tools have an effect: rejects unknown questions and mistyped tools. A tool
+/// that is missing here may belong to another client.
 fn known_questions(registry: &Registry, settings: &Settings) -> Result<(), String> {
     for (name, tool) in &settings.conversation.tools.named {
         let Some(found) = registry.get(name) else {
-            match config::names::did_you_mean(name, names(registry)) {
+            match aside_config::names::did_you_mean(name, names(registry)) {
                 near if near.is_empty() => continue,
                 near => {
                     return Err(format!(
-                        "conversation.tools.{name} sets nothing: there is no tool `{name}`{near}"
+                        "conversation.tools.{name} has no effect: there is no tool `{name}`{near}"
                     ));
                 }
             }
         };
         for question in tool.questions.keys() {
-            if let Some(why) = unknown_question(found.about(), question) {
+            if let Some(why) = unknown_question(found.spec(), question) {
                 return Err(format!(
-                    "conversation.tools.{name}.questions.{question} sets nothing: {why}"
+                    "conversation.tools.{name}.questions.{question} has no effect: {why}"
                 ));
             }
         }
@@ -262,29 +260,29 @@ fn known_questions(registry: &Registry, settings: &Settings) -> Result<(), Strin
 }
 
 fn names(registry: &Registry) -> impl Iterator<Item = &str> {
-    registry.iter().map(|known| known.about().name.as_str())
+    registry.iter().map(|known| known.spec().name.as_str())
 }
 
-/// Why a tool asks no question with this id, where it says which it asks.
-fn unknown_question(about: &tool::ToolSpec, question: &str) -> Option<String> {
+/// The reason why a tool has no question with this id; `None` if it has, or does not declare its questions.
+fn unknown_question(about: &aside_tool::ToolSpec, question: &str) -> Option<String> {
     let known = about.questions?;
     if known.contains(&question) {
         return None;
     }
     let tool = &about.name;
     Some(match known {
-        [] => format!("`{tool}` asks none"),
+        [] => format!("`{tool}` asks no questions"),
         known => {
-            let near = config::names::did_you_mean(question, known.iter().copied());
+            let near = aside_config::names::did_you_mean(question, known.iter().copied());
             let known = known.join(", ");
-            format!("`{tool}` asks no `{question}`{near}; its questions are {known}")
+            format!("`{tool}` has no question `{question}`{near}; its questions are {known}")
         }
     })
 }
 
 fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolDeclaration> {
     let spec = |name: &String| {
-        let about = registry.get(name)?.about();
+        let about = registry.get(name)?.spec();
         let own = settings.conversation.tools.named.get(name);
         let summary = own
             .and_then(|own| own.summary.clone())
@@ -308,13 +306,13 @@ fn descriptions(
     let full = |name: &String| {
         Some((
             name.clone(),
-            description(settings, registry.get(name)?.about()),
+            description(settings, registry.get(name)?.spec()),
         ))
     };
     enabled.iter().filter_map(full).collect()
 }
 
-fn description(settings: &Settings, about: &tool::ToolSpec) -> String {
+fn description(settings: &Settings, about: &aside_tool::ToolSpec) -> String {
     let own = settings.conversation.tools.named.get(&about.name);
     own.and_then(|own| own.description.clone())
         .unwrap_or_else(|| about.description.clone())

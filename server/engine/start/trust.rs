@@ -1,4 +1,4 @@
-//! The configuration of a workspace, and whether it is trusted.
+//! The configuration of a workspace, and trust in it.
 
 use std::{
     io::{self, ErrorKind},
@@ -6,40 +6,38 @@ use std::{
 };
 
 use aside_base::environment;
+use aside_config::{
+    Configuration, FILE_NAME, Problems, Sources,
+    settings::McpServer,
+    trust::{Fingerprint, Trust, TrustStore},
+};
+use aside_session::store::StoreError;
 
 use super::{
     error::StartError,
     request::{Layers, TrustedBy},
     tools::tool_defaults,
 };
-use crate::{
-    config::{
-        self, Configuration, FILE_NAME, Problems, Sources,
-        settings::McpServer,
-        trust::{Fingerprint, Trust, TrustStore},
-    },
-    engine::Engine,
-    session::store::StoreError,
-};
+use crate::engine::Engine;
 
-/// The configuration of a workspace as it is now.
+/// The current configuration of a workspace.
 #[derive(Clone)]
 pub struct WorkspaceConfig {
-    /// The effective configuration, with where each value comes from.
+    /// The effective configuration, with the source of each value.
     pub configuration: Configuration,
     /// Whether the workspace is trusted.
     pub trusted: bool,
-    /// What changed since it was trusted, as `aside.toml` has the paths; empty where trust did not end.
+    /// Changes that ended the trust, as paths in `aside.toml`; empty if trust did not end.
     pub trust_ended: Vec<String>,
-    /// There is a workspace; without one there are no tools.
+    /// Whether there is a workspace; without one there are no tools.
     pub is_workspace: bool,
 }
 
 impl WorkspaceConfig {
-    /// The same, where everything that is set can count.
+    /// Checks that every setting has an effect.
     ///
     /// # Errors
-    /// [`StartError::Configuration`], with each setting that could not.
+    /// [`StartError::Configuration`] with each setting that has none.
     pub fn sound(self) -> Result<Self, StartError> {
         let void = self.configuration.void();
         if void.is_empty() {
@@ -50,7 +48,7 @@ impl WorkspaceConfig {
 }
 
 impl Engine {
-    /// Reads the configuration of a workspace, and whether it is trusted. Blocks on files.
+    /// Reads the configuration of a workspace and determines trust. Blocks on files.
     ///
     /// # Errors
     /// [`StartError::Configuration`], [`StartError::Trust`] and [`StartError::Store`].
@@ -70,7 +68,7 @@ impl Engine {
             .clone_from(&layers.workspace_config);
         let status = self.trust_so_far(root, &sources)?;
         let is_workspace = self.is_workspace(root);
-        // What a command wrote is nothing that the user's word for the workspace speaks of.
+        // The user's trust does not cover a file that a command has written.
         let made = status != Trust::Given && self.is_made(root, &sources)?;
         let by = |who| is_workspace && !made && layers.trusted_by == who;
         sources.trusted = by(TrustedBy::Run) || status == Trust::Given;
@@ -80,7 +78,7 @@ impl Engine {
             _ if made => vec![FILE_NAME.to_owned()],
             _ => Vec::new(),
         };
-        let configuration = config::load(&sources, &tool_defaults())?;
+        let configuration = aside_config::load(&sources, &tool_defaults())?;
         let providers = configuration.settings.providers.values();
         let of_providers = providers.filter_map(|provider| provider.api_key_env.as_deref());
         let servers = configuration.settings.mcp.servers.values();
@@ -96,10 +94,10 @@ impl Engine {
         })
     }
 
-    /// Whether the user trusted the workspace as it is now, and what that is bound to. Blocks on files.
+    /// Returns the trust in the workspace in its current state, and its fingerprint. Blocks on files.
     ///
     /// # Errors
-    /// [`StartError::Trust`], and [`StartError::Store`] where the state directory cannot be used.
+    /// [`StartError::Trust`], or [`StartError::Store`] if the state directory cannot be used.
     pub fn trust(
         &self,
         root: &Path,
@@ -113,7 +111,7 @@ impl Engine {
         Ok((status, now))
     }
 
-    /// Whether a command wrote the workspace's `aside.toml` as it is.
+    /// Whether a command has written the workspace's current `aside.toml`.
     fn is_made(&self, root: &Path, sources: &Sources) -> Result<bool, StartError> {
         let Some(file) = &sources.workspace_file else {
             return Ok(false);
@@ -122,7 +120,7 @@ impl Engine {
         made.map_err(|source| self.unreadable(source))
     }
 
-    /// The same, without a look at a workspace that nobody ever trusted.
+    /// Like [`Engine::trust`], but does not read a workspace that was never trusted.
     fn trust_so_far(&self, root: &Path, sources: &Sources) -> Result<Trust, StartError> {
         let store = TrustStore::new(self.state_dir());
         let knows = || store.knows(root).map_err(|source| self.unreadable(source));
@@ -132,10 +130,10 @@ impl Engine {
         }
     }
 
-    /// Trusts a workspace no more. What was approved for good there ends with the trust that it was given in.
+    /// Revokes the trust in a workspace, and with it all permanent approvals there.
     ///
     /// # Errors
-    /// [`StartError::Trust`] and [`StartError::Store`].
+    /// [`StartError::Trust`] or [`StartError::Store`].
     pub fn revoke_trust(&self, root: &Path) -> Result<(), StartError> {
         let store = TrustStore::new(self.state_dir());
         store.revoke(root).map_err(StartError::Trust)?;
@@ -147,7 +145,7 @@ impl Engine {
 
     fn unreadable(&self, source: io::Error) -> StartError {
         match source.kind() {
-            // It says itself what is to be done.
+            // This error contains its own advice.
             ErrorKind::InvalidData => StartError::Trust(source),
             _ => StartError::Store(StoreError::Unusable {
                 folder: self.state_dir().to_owned(),

@@ -1,7 +1,15 @@
-//! What it takes to take a turn back: a plan, then all of its files or none, then the record.
+//! Undoes a turn: plans the changes, restores all files or none, and records the undo.
 
 use std::{io, path::Path};
 
+use aside_session::{
+    conversation::Conversation,
+    lines::LogLines,
+    log::Log,
+    record::{Entry, Undone},
+    undo::{self, UndoError, UndoPlan, UndoRequest},
+};
+use aside_tool::registry::Registry;
 use aside_turn::{
     model_text::ModelText,
     record::{DirectiveKind, Event},
@@ -11,50 +19,40 @@ use super::{
     documents::{self, ConnectedEditor, Documents},
     failure::{UndoFailure, UndoTarget, listed},
 };
-use crate::{
-    engine::clock::Clock,
-    session::{
-        conversation::Conversation,
-        lines::LogLines,
-        log::Log,
-        record::{Entry, Undone},
-        undo::{self, UndoError, UndoPlan, UndoRequest},
-    },
-    tool::registry::Registry,
-};
+use crate::engine::clock::Clock;
 
-/// A turn that is taken back. Everything here is called on threads that may wait for the editor.
+/// An undo in progress. All functions block, and may wait for the editor.
 #[derive(Clone, Copy)]
 pub struct TurnUndo<'a> {
-    /// The turn that is taken back.
+    /// The turn to undo.
     pub which: &'a UndoTarget,
-    /// The conversation that the turn belongs to.
+    /// Conversation of the turn.
     pub conversation: &'a Conversation,
-    /// The root of the workspace.
+    /// Root of the workspace.
     pub root: &'a Path,
-    /// Who has files of it open; none where only the disk counts.
+    /// The editor with open files; `None` to use only the disk.
     pub editor: Option<ConnectedEditor<'a>>,
 }
 
-/// What came of it.
+/// Result of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoReport {
-    /// Files that are back in the editor and not saved there, relative to the workspace.
+    /// Files that were restored in the editor and are unsaved there, relative to the workspace.
     pub unsaved: Vec<String>,
 }
 
 impl TurnUndo<'_> {
-    /// What is to be done; changes nothing. `only` names the files, all where it is none.
+    /// Plans the undo without changing anything. `only` selects files; `None` for all.
     ///
     /// # Errors
     /// [`UndoError`].
     pub fn plan(&self, lines: &LogLines, only: Option<&[String]>) -> Result<UndoPlan, UndoError> {
         let registry = Registry::builtin();
-        // Nobody knows what a tool did that is not there any more.
+        // A tool that no longer exists may have run commands.
         let runs_commands = |tool: &str| {
             registry
                 .get(tool)
-                .is_none_or(|tool| tool.about().runs_commands)
+                .is_none_or(|tool| tool.spec().runs_commands)
         };
         let wanted = UndoRequest {
             turn: &self.which.id,
@@ -66,14 +64,14 @@ impl TurnUndo<'_> {
         undo::plan(&lines.records, &wanted, runs_commands, open)
     }
 
-    /// Does it: all files or none, and then the record. The log is that of the conversation.
+    /// Restores all files or none, then records the undo. `log` is the conversation's log.
     ///
-    /// What the disk may refuse is done first, as far as it changes nothing; then the editor is asked, which may
-    /// refuse too and can put back what it did; then the disk is changed.
+    /// Steps on disk that can fail without a change come first. Then the editor is asked, which may refuse but can
+    /// revert its edits. The files on disk are changed last.
     ///
     /// # Errors
-    /// A file that the disk or the editor does not let us put back: nothing on disk was changed then. A record that could
-    /// not be written is the one failure after the files were put back, and it says so.
+    /// A file that cannot be restored on disk or in the editor; nothing on disk was changed then. Only a failed record
+    /// leaves the files restored, and says so.
     pub fn carry_out(&self, plan: &UndoPlan, log: &mut Log) -> Result<UndoReport, UndoFailure> {
         let blobs = self.conversation.blobs();
         let under_way = self.conversation.under_way();
@@ -99,7 +97,7 @@ impl TurnUndo<'_> {
     }
 }
 
-/// Neither belongs to a turn: a turn that has ended stays so.
+/// Records the undo for users and the model. Neither entry belongs to a turn, because a turn that has ended is final.
 fn record(log: &mut Log, which: &UndoTarget, plan: &UndoPlan) -> io::Result<()> {
     let files: Vec<String> = plan
         .changes

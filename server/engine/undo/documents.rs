@@ -1,4 +1,4 @@
-//! The open documents of an undo: changed through the editor one after another, and put back in the same way.
+//! Open documents of an undo: edited through the editor one after another, and reverted in the same way.
 
 use std::{
     io,
@@ -6,29 +6,27 @@ use std::{
 };
 
 use aside_base::digest::sha256;
+use aside_session::{
+    blobs::Blobs,
+    undo::{
+        Clash, Conflict, EditorDocument, FileRestore, RestorePlace, Saved, UndoError, UndoPlan,
+    },
+};
+use aside_tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::UndoFailure;
-use crate::{
-    session::{
-        blobs::Blobs,
-        undo::{
-            Clash, Conflict, EditorDocument, FileRestore, RestorePlace, Saved, UndoError, UndoPlan,
-        },
-    },
-    tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument},
-};
 
 /// An editor that has files of the workspace open.
 #[derive(Clone, Copy)]
 pub struct ConnectedEditor<'a> {
-    /// The editor that has some of the files open.
+    /// The editor.
     pub editor: &'a dyn Editor,
-    /// The connection is over: it is not waited for any more.
+    /// Cancelled when the connection ends, which stops waiting for the editor.
     pub gone: &'a CancellationToken,
 }
 
-/// The open document of a file of the workspace.
+/// The open document of a file in the workspace.
 pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<EditorDocument> {
     let document = editor.document(&real(root, path)?)?;
     let buffer = &document.buffer;
@@ -50,21 +48,21 @@ pub(super) struct Documents<'a> {
     all: Vec<PlannedDocument<'a>>,
 }
 
-/// A document that is to be changed.
+/// A document to change.
 struct PlannedDocument<'a> {
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     path: &'a str,
-    /// What the editor knows it by.
+    /// Path by which the editor knows the document.
     real: PathBuf,
     was: OpenDocument,
     new: String,
 }
 
 impl<'a> Documents<'a> {
-    /// Changes nothing.
+    /// Collects the documents without changing them.
     ///
     /// # Errors
-    /// Where a document is not as the plan has it any more, or what it was before is not to be had.
+    /// Fails if a document no longer matches the plan, or its earlier text is not available.
     pub(super) fn of(
         plan: &'a UndoPlan,
         it: ConnectedEditor<'a>,
@@ -78,10 +76,10 @@ impl<'a> Documents<'a> {
         Ok(Self { it, all })
     }
 
-    /// Changes all of them; where one is not changed, those before it are put back.
+    /// Edits all documents. If one edit fails, the earlier ones are reverted.
     ///
     /// # Errors
-    /// Why one was not changed, and which could not be put back.
+    /// The reason of the failed edit, and the documents that could not be reverted.
     pub(super) fn put(&self) -> Result<(), UndoFailure> {
         for (at, one) in self.all.iter().enumerate() {
             let Err(why) = self.apply(one, &one.was, &one.new) else {
@@ -91,7 +89,7 @@ impl<'a> Documents<'a> {
                 path: one.path.to_owned(),
                 why,
             };
-            // It may have been made and not been seen; what else became of it is not known to be the edit's.
+            // The edit may have been made without confirmation. Any other change is not known to be from this edit.
             let now = self.it.editor.document(&one.real);
             let made = now.is_some_and(|now| now.text == one.new);
             let touched = at + usize::from(made);
@@ -100,15 +98,15 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// Puts all of them back, and returns which could not be.
+    /// Reverts all documents, and returns those that could not be reverted.
     pub(super) fn put_back(&self) -> Vec<String> {
         self.put_back_first(self.all.len())
     }
 
-    /// Saves those without changes of the user's own, where the editor can. Returns which are not saved.
+    /// Saves the documents without changes by the user, if the editor supports that. Returns those that are unsaved.
     pub(super) fn save(&self) -> Vec<String> {
         for one in self.all.iter().filter(|one| !one.was.buffer.users) {
-            // It stays unsaved then, as after an edit.
+            // After an error the document stays unsaved, like after an edit.
             let _ = self.it.editor.save(&one.real, self.it.gone);
         }
         let unsaved = self.all.iter().filter(|one| {
@@ -119,16 +117,16 @@ impl<'a> Documents<'a> {
     }
 
     fn put_back_first(&self, count: usize) -> Vec<String> {
-        // The last first, as an editor's own undo does it.
+        // In reverse order, like an editor's own undo.
         let touched = self.all[..count].iter().rev();
-        let left = touched.filter(|one| !self.is_back(one));
+        let left = touched.filter(|one| !self.revert_document(one));
         let mut left: Vec<String> = left.map(|one| one.path.to_owned()).collect();
         left.reverse();
         left
     }
 
-    /// Puts a document back to what it was. What somebody typed meanwhile stays.
-    fn is_back(&self, one: &PlannedDocument<'_>) -> bool {
+    /// Reverts a document. Text that somebody typed meanwhile is kept.
+    fn revert_document(&self, one: &PlannedDocument<'_>) -> bool {
         match self.it.editor.document(&one.real) {
             Some(now) if now.text == one.was.text => true,
             Some(now) if now.text == one.new => self.apply(one, &now, &one.was.text).is_ok(),
@@ -187,7 +185,7 @@ impl<'a> PlannedDocument<'a> {
     }
 }
 
-/// The real path of a file, whether it is there or not; none where it is not in the workspace.
+/// The canonical path of a file, even if the file is missing; `None` if it is not in the workspace.
 fn real(root: &Path, path: &str) -> Option<PathBuf> {
     let path = root.join(path);
     let real = path.canonicalize().ok().or_else(|| {

@@ -1,55 +1,52 @@
-//! Why a turn was not taken back, in words.
+//! Reasons why a turn was not undone, as messages.
 
 use std::io;
 
 use aside_base::visible::short_line;
+use aside_session::undo::{Clash, Conflict, UndoError};
+use aside_tool::editor::EditError;
 
-use crate::{
-    session::undo::{Clash, Conflict, UndoError},
-    tool::editor::EditError,
-};
+/// Maximum length of a path in a message, in characters.
+const MAX_PATH: usize = 1000;
 
-/// Characters of a path in a sentence.
-const PATH: usize = 1000;
-
-/// A turn to take back.
+/// A turn to undo.
 #[derive(Clone, Debug)]
 pub struct UndoTarget {
     /// The id of the turn.
     pub id: String,
-    /// As the model and the user are told of it: `turn 3`, `the last turn`.
+    /// Name of the turn for the model and the user: `turn 3`, `the last turn`.
     pub name: String,
 }
 
-/// Why a turn was not taken back, or not wholly.
+/// Reason why a turn was not undone, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoFailure {
-    /// Nothing was changed.
+    /// The plan failed. Nothing was changed.
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// The editor did not change a document. Nothing was changed.
-    #[error("{}", not_made(path, why))]
+    #[error("{}", edit_failed(path, why))]
     Editor {
-        /// Relative to the workspace.
+        /// Path relative to the workspace.
         path: String,
-        /// Why the editor did not make the edit.
+        /// The reason why the editor did not make the edit.
         why: EditError,
     },
-    /// Nothing was changed on disk, but documents in the editor are not as they were.
-    #[error("{why}; in the editor these are not as they were: {}; put them back there with its own undo", listed(files.iter()))]
+    /// Nothing was changed on disk, but some documents in the editor could not be reverted.
+    #[error("{why}; these files changed in the editor: {}; undo them there", listed(files.iter()))]
     Left {
-        /// Why the turn was not taken back.
+        /// The reason why the turn was not undone.
         why: Box<UndoFailure>,
-        /// Relative to the workspace.
+        /// Paths relative to the workspace.
         files: Vec<String>,
     },
-    /// Only the record is missing.
-    #[error("the files were put back, but the model cannot be told of it: {0}")]
+    /// The files were restored, but the undo could not be recorded.
+    #[error("the files were restored, but the undo could not be recorded for the model: {0}")]
     Record(io::Error),
 }
 
 impl UndoFailure {
-    /// The files for which the turn was not taken back, relative to the workspace; none where it is not for files.
+    /// Files that prevented the undo, relative to the workspace; empty if the reason is another one.
     #[must_use]
     pub fn conflicts(&self) -> Vec<String> {
         match self {
@@ -62,20 +59,20 @@ impl UndoFailure {
         }
     }
 
-    /// A sentence for people.
+    /// The message for people.
     #[must_use]
-    pub fn sentence(&self, which: &UndoTarget) -> String {
+    pub fn message(&self, which: &UndoTarget) -> String {
         let name = &which.name;
         match self {
             Self::Undo(UndoError::Conflicts(conflicts)) => {
-                format!("{name} was not undone, as {}", clauses(conflicts))
+                format!("{name} was not undone, because {}", clauses(conflicts))
             }
             Self::Record(_) => self.to_string(),
             other => format!("{name} was not undone: {other}"),
         }
     }
 
-    /// The same, with documents that are not as they were.
+    /// Adds documents that could not be reverted.
     pub(super) fn with(self, files: Vec<String>) -> Self {
         match files.is_empty() {
             true => self,
@@ -87,13 +84,13 @@ impl UndoFailure {
     }
 }
 
-/// Paths in a sentence.
+/// Lists paths in a sentence.
 pub fn listed<'a>(files: impl Iterator<Item = &'a String>) -> String {
-    let shown: Vec<String> = files.map(|path| short_line(path, PATH)).collect();
+    let shown: Vec<String> = files.map(|path| short_line(path, MAX_PATH)).collect();
     shown.join(", ")
 }
 
-/// Why files cannot be put back, and what to do about each.
+/// Explains why files cannot be restored, with advice for each kind.
 fn clauses(conflicts: &[Conflict]) -> String {
     let of = |wanted: Clash, what: &str, advice: &str| {
         let files = conflicts.iter().filter(|it| it.clash == wanted);
@@ -104,16 +101,16 @@ fn clauses(conflicts: &[Conflict]) -> String {
         of(
             Clash::Changed,
             "these files were changed since",
-            "put them back yourself, or undo later turns first",
+            "restore them yourself, or undo later turns first",
         ),
         of(
             Clash::OnDisk,
-            "these files have another text on disk than in the editor, which is not the turn's",
-            "save them there, or load them again",
+            "these files differ on disk and in the editor, and the turn did not cause that",
+            "save or reload them in the editor",
         ),
         of(
             Clash::Unsaved,
-            "these files are not saved in an editor that cannot be told to change them",
+            "these files are unsaved in an editor that does not support edits",
             "save them there",
         ),
     ];
@@ -121,18 +118,18 @@ fn clauses(conflicts: &[Conflict]) -> String {
     clauses.join("; and ")
 }
 
-fn not_made(path: &str, why: &EditError) -> String {
-    let path = short_line(path, PATH);
+fn edit_failed(path: &str, why: &EditError) -> String {
+    let path = short_line(path, MAX_PATH);
     match why {
         EditError::Stale => format!("{path} changed in the editor meanwhile"),
-        EditError::Refused(None) => format!("the editor did not make the edit of {path}"),
+        EditError::Refused(None) => format!("the editor did not edit {path}"),
         EditError::Refused(Some(why)) => {
-            format!("the editor did not make the edit of {path}: {why}")
+            format!("the editor did not edit {path}: {why}")
         }
-        EditError::Incapable => format!("the editor cannot be told to change {path}"),
+        EditError::Incapable => format!("the editor does not support edits of {path}"),
         EditError::Unconfirmed => {
-            format!("the editor did not confirm the edit of {path}; look at it there")
+            format!("the editor did not confirm the edit of {path}; check it there")
         }
-        EditError::Cancelled => format!("the editor went before it made the edit of {path}"),
+        EditError::Cancelled => format!("the editor disconnected before it edited {path}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Takes back what a turn changed in files, on disk and in an editor, and puts it on record, for the model too.
+//! Undoes the file changes of a turn, on disk and in an editor, and records that for the model too.
 
 mod carry_out;
 mod documents;

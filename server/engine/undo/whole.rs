@@ -1,44 +1,43 @@
-//! A turn of a conversation that is taken back, from its log to the record of it.
+//! Undoes a turn, from reading its log to recording the undo.
 
 use std::{io, path::PathBuf};
+
+use aside_session::{conversation::Conversation, log::OpenError, replay, undo::UndoError};
 
 use super::{
     carry_out::TurnUndo,
     documents::ConnectedEditor,
     failure::{UndoFailure, UndoTarget},
 };
-use crate::{
-    engine::clock::Clock,
-    session::{conversation::Conversation, log::OpenError, replay, undo::UndoError},
-};
+use crate::engine::clock::Clock;
 
-/// A turn that is to be taken back. No turn of this process runs in its conversation meanwhile.
+/// A turn to undo. No turn of this process runs in its conversation meanwhile.
 #[derive(Clone, Debug)]
 pub struct TurnToUndo {
-    /// The conversation that the turn belongs to.
+    /// Conversation of the turn.
     pub conversation: Conversation,
-    /// The root of the workspace.
+    /// Root of the workspace.
     pub root: PathBuf,
-    /// The id of the turn.
+    /// Id of the turn.
     pub turn: String,
-    /// The only files that are put back, relative to the workspace; none names all of them.
+    /// Files to restore, relative to the workspace; `None` for all.
     pub only: Option<Vec<String>>,
 }
 
-/// A turn that was taken back. Its files are relative to the workspace.
+/// A turn that was undone. Its files are relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoneTurn {
-    /// What the user wrote to begin the turn.
+    /// The user's message that started the turn.
     pub prompt: String,
-    /// The files that are as they were before it.
+    /// Restored files.
     pub files: Vec<String>,
-    /// Files that are back in the editor and not saved there.
+    /// Files that were restored in the editor and are unsaved there.
     pub unsaved: Vec<String>,
-    /// Commands ran in the turn: what they changed is as they left it.
+    /// Whether commands ran in the turn. Their changes are not undone.
     pub untracked: bool,
 }
 
-/// Why a turn of a conversation was not taken back.
+/// Reason why a turn of a conversation was not undone.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeBackError {
     /// The conversation is in use, or cannot be written to.
@@ -51,18 +50,17 @@ pub enum TakeBackError {
     #[error("there is no turn {0:?}")]
     NoTurn(String),
     /// The turn was not taken back, or not wholly.
-    #[error("{}", why.sentence(which))]
+    #[error("{}", why.message(which))]
     Failed {
         /// The turn.
         which: UndoTarget,
-        /// Why it was not.
+        /// The reason.
         why: UndoFailure,
     },
 }
 
 impl TurnToUndo {
-    /// Takes the turn back: all files or none; on disk alone where there is no editor. To be called on a thread that may
-    /// wait for the editor.
+    /// Undoes the turn: all files or none, and only on disk without an editor. Blocks, and may wait for the editor.
     ///
     /// # Errors
     /// [`TakeBackError`].
@@ -70,7 +68,7 @@ impl TurnToUndo {
         &self,
         editor: Option<ConnectedEditor<'_>>,
     ) -> Result<UndoneTurn, TakeBackError> {
-        // While it is open here, no turn of another process changes files.
+        // The open log keeps turns of other processes from changing files.
         let mut log = self.conversation.log(Clock::start().now())?;
         let lines = self.conversation.read_all()?;
         let turns = replay::turns(&lines.records);

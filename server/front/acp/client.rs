@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
 };
@@ -15,6 +15,7 @@ use agent_client_protocol_schema::{
         SessionUpdate,
     },
 };
+use aside_base::lock;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -63,7 +64,7 @@ impl AcpClient {
     pub(super) fn request(&self, method: &str, params: impl Serialize) -> SentRequest {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let (replies, reply) = oneshot::channel();
-        self.waiting().insert(id, replies);
+        lock(&self.0.waiting).insert(id, replies);
         self.0.output.say(&JsonRpcMessage::wrap(Request {
             id: RequestId::Number(id),
             method: method.into(),
@@ -76,7 +77,7 @@ impl AcpClient {
     /// Takes a reply. A reply without a request is ignored.
     pub(super) fn replied(&self, id: &RequestId, result: Result<Value, String>) {
         let asked = match id {
-            RequestId::Number(id) => self.waiting().remove(id),
+            RequestId::Number(id) => lock(&self.0.waiting).remove(id),
             RequestId::Null | RequestId::Str(_) => None,
         };
         match asked {
@@ -94,15 +95,6 @@ impl AcpClient {
     /// Ends all waiting for replies.
     pub(super) fn close(&self) {
         self.0.closed.cancel();
-    }
-
-    fn waiting(
-        &self,
-    ) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, String>>>> {
-        self.0
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,6 +118,6 @@ impl SentRequest {
 
 impl Drop for SentRequest {
     fn drop(&mut self) {
-        self.client.waiting().remove(&self.id);
+        lock(&self.client.0.waiting).remove(&self.id);
     }
 }

@@ -7,17 +7,17 @@ use agent_client_protocol_schema::v1::{
     ContentChunk, SessionUpdate, UnstructuredCommandInput,
 };
 use aside_base::visible::{one_line, visible};
+use aside_config::{Sources, preview::TrustPreview, trust::TrustStore};
+use aside_session::replay;
 
 use super::{connection::Connection, options, session::Session};
 use crate::{
-    config::{Sources, preview::TrustPreview, trust::TrustStore},
     engine::{start::tools::tool_defaults, undo::TurnToUndo},
     front::{
         error::{RequestError, Result, internal, invalid, not_found},
         transport::in_order::answered,
         trusting::page,
     },
-    session::replay,
 };
 
 /// A slash command.
@@ -131,7 +131,7 @@ fn undo(at: &Connection, session: &Session) -> Result<String> {
 /// Fails if the configuration is invalid, the code is for another state, or the state directory cannot be written.
 fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
     let root: &PathBuf = &session.root;
-    let broken = |problems: crate::config::Problems| invalid(problems.to_string());
+    let broken = |problems: aside_config::Problems| invalid(problems.to_string());
     let sources = Sources::from_process(Some(root)).map_err(broken)?;
     let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
     let (_, now) = at.engine.trust(root, &sources)?;

@@ -1,12 +1,16 @@
 //! The agent's side of a connection: empty before `initialize`, complete from then on.
 
+use aside_session::store::default_state_dir;
+use aside_tool::Tool;
+use aside_tool::registry::Registry;
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use agent_client_protocol_schema::v1::{InitializeRequest, RequestId, SessionId};
+use aside_base::lock;
 use aside_turn::rules::Client;
 use dashmap::DashMap;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +23,6 @@ use crate::{
         relay::prompts::Prompts,
         transport::{disk::DiskWork, lanes::Lanes, last::Departure, outbox::Outbox, tasks::Tasks},
     },
-    session::store::default_state_dir,
-    tool::{Tool, registry::Registry},
 };
 
 /// The agent that the message loop calls. Clones share one state.
@@ -146,13 +148,13 @@ impl Connection {
     /// # Errors
     /// [`RequestError::UnknownConversation`].
     pub(super) fn session(&self, id: &SessionId) -> Result<Arc<Session>> {
-        let session = self.sessions().get(id).cloned();
+        let session = lock(&self.sessions).get(id).cloned();
         session.ok_or_else(|| RequestError::UnknownConversation(id.to_string()))
     }
 
     /// Opens a session. It shares the state of an open session with the same id.
     pub(super) fn open(&self, session: Session) -> Arc<Session> {
-        let mut sessions = self.sessions();
+        let mut sessions = lock(&self.sessions);
         let session = match sessions.get(&session.id) {
             Some(before) => session.goes_on_with(before),
             None => session,
@@ -164,21 +166,17 @@ impl Connection {
 
     /// Closes a session and cancels everything that runs in it.
     pub(super) fn close(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let session = self.sessions().remove(id)?;
+        let session = lock(&self.sessions).remove(id)?;
         session.cancel();
         Some(session)
     }
 
     /// Folders of the open sessions.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let sessions = self.sessions();
+        let sessions = lock(&self.sessions);
         let mut roots: Vec<PathBuf> = sessions.values().map(|it| it.root.clone()).collect();
         roots.sort();
         roots.dedup();
         roots
-    }
-
-    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource};
+use aside_session::attach::{AttachError, AttachedFile, together};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::updates::file_path;
-use crate::{
-    front::error::{Result, invalid},
-    session::attach::{AttachError, AttachedFile, together},
-};
+use crate::front::error::{Result, invalid};
 
 /// A prompt whose files have not been read yet.
 #[derive(Debug, Default)]

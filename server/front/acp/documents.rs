@@ -15,15 +15,15 @@ use agent_client_protocol_schema::v1::{
     ReadTextFileRequest, ReadTextFileResponse, SessionId, WriteTextFileRequest,
 };
 use aside_base::visible::short_line;
+use aside_tool::{
+    editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument},
+    workspace::file_uri,
+};
 use serde_json::Value;
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::client::AcpClient;
-use crate::tool::{
-    editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument},
-    workspace::file_uri,
-};
 
 /// Time limit for the client's answer.
 const ANSWER: Duration = Duration::from_secs(2);

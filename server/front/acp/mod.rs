@@ -53,16 +53,16 @@ use std::{
     sync::Arc,
 };
 
+use aside_base::system::streams;
+use aside_tool::Tool;
 use futures_util::StreamExt;
 use tokio::task::yield_now;
 use tower_service::Service;
 
 use self::{connection::Agent, lines::Lines, message::Message};
 use super::transport::{
-    claim, in_order::InOrder, inbox::Incoming, last::until_over, outbox::Outbox, pump::Pump,
-    tasks::Tasks,
+    in_order::InOrder, inbox::Incoming, last::until_over, outbox::Outbox, pump::Pump, tasks::Tasks,
 };
-use crate::tool::Tool;
 
 /// Serves the client on standard input and output until it leaves, and returns the exit code. The process must then
 /// exit without joining threads, because one may be blocked in a read for ever.
@@ -70,7 +70,7 @@ use crate::tool::Tool;
 /// # Errors
 /// Fails if standard input or output cannot be used.
 pub async fn serve() -> io::Result<u8> {
-    let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
+    let (input, output) = (streams::claim_stdin()?, streams::claim_stdout()?);
     connect(input, output, Vec::new(), None).await
 }
 

@@ -6,6 +6,8 @@ use agent_client_protocol_schema::v1::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectGroup,
     SessionConfigSelectOption, SessionMode, SessionModeState,
 };
+use aside_config::settings::Settings;
+use aside_provider::abilities::ReasoningKind;
 use aside_turn::{record::Vocabulary, rules::Mode};
 
 use super::{
@@ -13,10 +15,8 @@ use super::{
     session::{Session, TurnChoice},
 };
 use crate::{
-    config::settings::Settings,
     engine::{Layers, models::known::known_models, start::trust::WorkspaceConfig},
     front::error::{Result, invalid},
-    provider::abilities::ReasoningKind,
 };
 
 /// Ids of the options.
@@ -99,7 +99,7 @@ fn is_free(mode: Mode) -> bool {
 
 fn mode(choice: &TurnChoice, read: &WorkspaceConfig) -> Mode {
     let configured = read.configuration.settings.conversation.mode;
-    let mode = choice.mode.unwrap_or_else(|| configured.into());
+    let mode = choice.mode.unwrap_or(configured);
     if !read.trusted && is_free(mode) {
         return Mode::Ask;
     }
@@ -155,7 +155,7 @@ impl SessionOptions {
     /// The modes, for clients without options.
     pub(super) fn modes(&self) -> SessionModeState {
         let modes = self.modes.iter().map(|mode| {
-            let (name, description) = words(*mode);
+            let (name, description) = name_and_description(*mode);
             SessionMode::new(mode.word(), name).description(description.to_owned())
         });
         SessionModeState::new(self.mode.word(), modes.collect())
@@ -180,7 +180,7 @@ impl SessionOptions {
 
     fn mode_option(&self) -> SessionConfigOption {
         let values = self.modes.iter().map(|mode| {
-            let (name, description) = words(*mode);
+            let (name, description) = name_and_description(*mode);
             SessionConfigSelectOption::new(mode.word(), name).description(description.to_owned())
         });
         let values: Vec<_> = values.collect();
@@ -209,7 +209,7 @@ impl SessionOptions {
 }
 
 /// Name and description of a mode.
-fn words(mode: Mode) -> (&'static str, &'static str) {
+fn name_and_description(mode: Mode) -> (&'static str, &'static str) {
     match mode {
         Mode::Ask => ("Ask", "Reading runs, the rest asks"),
         Mode::Edits => ("Edits", "Reading and editing files run, the rest asks"),
@@ -220,13 +220,14 @@ fn words(mode: Mode) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use aside_base::model::ReasoningEffort;
+
     use super::*;
-    use crate::config::settings::ReasoningSetting;
 
     #[test]
     fn the_efforts_are_the_words_of_the_setting() {
         for (word, _) in EFFORTS.iter().filter(|(word, _)| *word != DEFAULT) {
-            let read = serde_json::from_value::<ReasoningSetting>((*word).into());
+            let read = serde_json::from_value::<ReasoningEffort>((*word).into());
             assert!(read.is_ok(), "{word}");
         }
     }

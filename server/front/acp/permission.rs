@@ -6,6 +6,7 @@ use agent_client_protocol_schema::v1::{
     ToolCallUpdate, ToolCallUpdateFields,
 };
 use aside_base::visible::{in_sight, visible};
+use aside_session::export::fenced;
 use aside_turn::{
     input::PromptAnswer,
     question::AnswerType,
@@ -14,10 +15,7 @@ use aside_turn::{
 use serde_json::Value;
 
 use super::updates::{FileChange, file_path, text};
-use crate::{
-    front::wire::{Preview, Prompt, PromptKind},
-    session::export::fenced,
-};
+use crate::front::wire::{Preview, Prompt, PromptKind};
 
 /// Id of the option that delivers a result to the model.
 const DELIVER: &str = "deliver";

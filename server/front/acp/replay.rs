@@ -4,6 +4,11 @@ use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
 use agent_client_protocol_schema::v1::{ContentChunk, MessageId, SessionUpdate};
 use aside_base::digest::sha256;
+use aside_session::{
+    conversation::Conversation,
+    replay::{Turn, turns},
+};
+use aside_tool::workspace::file_uri;
 use aside_turn::record::{CallKey, Level};
 
 use super::{
@@ -12,17 +17,10 @@ use super::{
     updates::{FileChange, ShownTurn},
     view::interrupted,
 };
-use crate::{
-    front::{
-        error::{Result, internal},
-        relay::interrupted::left_open,
-        wire::{Update, replay::updates},
-    },
-    session::{
-        conversation::Conversation,
-        replay::{Turn, turns},
-    },
-    tool::workspace::file_uri,
+use crate::front::{
+    error::{Result, internal},
+    relay::interrupted::left_open,
+    wire::{Update, replay::updates},
 };
 
 /// Maximum size in bytes of a text whose change is shown.
@@ -83,7 +81,7 @@ fn show_turn(
         at.client.update(&session.id, update);
     };
     user(&turn.prompt, turn.id.clone());
-    let hidden = |name: &str| at.registry.get(name).is_some_and(|it| it.about().hidden);
+    let hidden = |name: &str| at.registry.get(name).is_some_and(|it| it.spec().hidden);
     let uri = |path: &str| file_uri(&session.root.join(path));
     for (place, update) in updates(turn, uri, hidden).into_iter().enumerate() {
         let change = match &update {

@@ -1,22 +1,22 @@
 //! A session: a conversation that a client has open, with the options of its next turns.
 
+use aside_config::Flag;
+use aside_config::settings::McpServer;
+use aside_mcp::ServerLease;
+use aside_session::record::TurnOptions;
 use std::{
     collections::HashSet,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use agent_client_protocol_schema::v1::SessionId;
+use aside_base::lock;
 use aside_turn::{record::Word, rules::Mode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    config::{Flag, settings::McpServer},
-    front::error::{RequestError, Result},
-    mcp::ServerLease,
-    session::record::TurnOptions,
-};
+use crate::front::error::{RequestError, Result};
 
 /// Maximum number of running and waiting prompts of a session.
 const PROMPTS: usize = 64;
@@ -93,7 +93,7 @@ impl Session {
     /// # Errors
     /// Fails if too many prompts are waiting.
     pub(super) fn prompt(&self, withdrawn: &CancellationToken) -> Result<ActivePrompt<'_>> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.prompts.len() >= PROMPTS {
             return Err(RequestError::Internal(format!(
                 "{PROMPTS} prompts of this session wait already; wait for the end of one, or cancel them"
@@ -111,45 +111,40 @@ impl Session {
 
     /// Cancels all running and waiting prompts.
     pub(super) fn cancel(&self) {
-        for (_, prompt) in &self.state().prompts {
+        for (_, prompt) in &lock(&self.state).prompts {
             prompt.cancel();
         }
     }
 
     /// Choices for the next turns.
     pub(super) fn choice(&self) -> TurnChoice {
-        self.state().choice.clone()
+        lock(&self.state).choice.clone()
     }
 
     /// Replaces the choices for the next turns.
     pub(super) fn choose(&self, choice: TurnChoice) {
-        self.state().choice = choice;
+        lock(&self.state).choice = choice;
     }
 
     /// Whether this notice was not sent yet.
     pub(super) fn is_news(&self, text: &str) -> bool {
-        self.state().heard.insert(text.to_owned())
+        lock(&self.state).heard.insert(text.to_owned())
     }
 
     /// Cost of the session so far, in US dollars.
     pub(super) fn cost(&self) -> f64 {
-        self.state().cost
+        lock(&self.state).cost
     }
 
     /// Sets the cost of the session so far.
     pub(super) fn costs(&self, cost: f64) {
-        self.state().cost = cost;
-    }
-
-    fn state(&self) -> MutexGuard<'_, SessionState> {
-        // No holder can panic halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).cost = cost;
     }
 }
 
 impl Drop for ActivePrompt<'_> {
     fn drop(&mut self) {
-        let mut state = self.session.state();
+        let mut state = lock(&self.session.state);
         state.prompts.retain(|(number, _)| *number != self.number);
     }
 }

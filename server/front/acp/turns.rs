@@ -3,6 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
+use aside_session::{record::TurnOptions, replay};
+use aside_tool::editor::Editor;
 use aside_turn::{
     record::{ErrorCode, Outcome},
     rules::Mode,
@@ -23,12 +25,10 @@ use crate::{
     engine::{ConversationTarget, Layers, StartedTurn, TurnConfig, TurnRequest, TurnStart},
     front::{
         error::{RequestError, Result, internal, not_found},
-        relay::{begin::in_its_place, relay},
+        relay::{begin::start_in_order, relay},
         transport::in_order::{answered, let_next_begin, withdrawable, withdrawn},
         wire::TurnCompleted,
     },
-    session::{record::TurnOptions, replay},
-    tool::editor::Editor,
 };
 
 /// Start of a turn.
@@ -105,7 +105,7 @@ async fn in_turn(
 async fn begin(at: &Arc<Connection>, session: &Arc<Session>, start: Start) -> Result<StartedTurn> {
     let (connection, of) = (at.clone(), session.clone());
     let configure = move || configure(&connection, &of, start);
-    in_its_place(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
+    start_in_order(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
 }
 
 /// Reads the message and the configuration of the turn. Blocks on files.
@@ -166,7 +166,7 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
 }
 
 /// Flags of a resumed turn, which keeps its model.
-fn resumed_flags(options: &TurnOptions) -> Vec<crate::config::Flag> {
+fn resumed_flags(options: &TurnOptions) -> Vec<aside_config::Flag> {
     let choice = TurnChoice {
         model: options.model.clone(),
         ..TurnChoice::default()
@@ -221,7 +221,7 @@ fn response(completed: Option<TurnCompleted>) -> Result<PromptResponse> {
         Outcome::Completed | Outcome::Interrupted => StopReason::EndTurn,
         Outcome::Cancelled => StopReason::Cancelled,
         Outcome::Failed => match completed.error {
-            Some(error) if error.is_cut_off() => StopReason::MaxTokens,
+            Some(error) if error.code == ErrorCode::CutOff => StopReason::MaxTokens,
             Some(error) if error.code == ErrorCode::Limit => StopReason::MaxTurnRequests,
             Some(error) if error.code == ErrorCode::Refused => StopReason::Refusal,
             Some(error) => return Err(RequestError::Internal(error.message)),

@@ -12,6 +12,8 @@ use agent_client_protocol_schema::v1::{
     ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use aside_base::visible::visible;
+use aside_session::export::fenced;
+use aside_tool::registry::Registry;
 use aside_turn::{
     record::{Level, Status},
     rules::Class,
@@ -20,11 +22,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::capabilities::ClientAbilities;
-use crate::{
-    front::wire::{CallStatus, Update, Usage},
-    session::export::fenced,
-    tool::registry::Registry,
-};
+use crate::front::wire::{CallStatus, Update, Usage};
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
 const OUTPUT: usize = 32 * 1024;
@@ -345,15 +343,15 @@ fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
     let Some(tool) = registry.get(tool) else {
         return (ToolKind::Other, false);
     };
-    let about = tool.about();
-    let kind = match about.class {
-        _ if about.runs_commands => ToolKind::Execute,
-        Class::Reads if about.name == "search" => ToolKind::Search,
+    let spec = tool.spec();
+    let kind = match spec.class {
+        _ if spec.runs_commands => ToolKind::Execute,
+        Class::Reads if spec.name == "search" => ToolKind::Search,
         Class::Reads => ToolKind::Read,
         Class::Edits => ToolKind::Edit,
         Class::More => ToolKind::Other,
     };
-    (kind, about.runs_commands)
+    (kind, spec.runs_commands)
 }
 
 /// The output of a command, or its tail.

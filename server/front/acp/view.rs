@@ -1,7 +1,8 @@
 //! Display of a turn to the client.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use aside_base::lock;
 use aside_turn::{
     effect::DismissReason,
     input::PromptAnswer,
@@ -20,7 +21,7 @@ use crate::{
     engine::{TurnNotice, blocking},
     front::{
         error::RequestError,
-        notices::{TrustWords, sentence},
+        notices::{TrustWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{Preview, Prompt, PromptKind, TurnCompleted, Update},
     },
@@ -50,11 +51,7 @@ pub(super) struct SessionView {
 impl TurnEnding {
     /// The end of the turn; `None` if Aside itself failed.
     pub(super) fn take(&self) -> Option<TurnCompleted> {
-        self.lock().take()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<TurnCompleted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).take()
     }
 }
 
@@ -111,7 +108,7 @@ impl TurnView for SessionView {
     }
 
     fn notice(&mut self, notice: TurnNotice) -> Option<Update> {
-        let text = sentence(&notice, &TRUST);
+        let text = notice_text(&notice, &TRUST);
         let is_shown = match notice {
             TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
                 true
@@ -158,16 +155,16 @@ impl TurnView for SessionView {
             self.line(Level::Warning, &text);
         }
         if let Some(error) = completed.as_ref().and_then(|it| it.error.as_ref())
-            && error.code == ErrorCode::Limit
+            && matches!(error.code, ErrorCode::Limit | ErrorCode::CutOff)
         {
             // The stop reason does not name the limit.
             self.line(Level::Warning, &error.message);
         }
-        *self.ending.lock() = completed;
+        *lock(&self.ending.0) = completed;
     }
 
     async fn warn(&mut self, notice: TurnNotice) {
-        let text = sentence(&notice, &TRUST);
+        let text = notice_text(&notice, &TRUST);
         self.line(Level::Warning, &text);
     }
 }

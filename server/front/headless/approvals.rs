@@ -1,4 +1,6 @@
-//! `aside approvals`: what the user allowed for good in a workspace.
+//! `aside approvals`: permanent approvals in a workspace.
+
+use aside_session::approvals::KeptApproval;
 
 use super::{
     args::Approvals,
@@ -6,15 +8,14 @@ use super::{
     place::CommandContext,
     streams::Streams,
 };
-use crate::session::approvals::KeptApproval;
 
-/// Digits of a hash that are shown. Fewer name it, where no other begins with them.
-const SHOWN: usize = 12;
+/// Number of shown digits of a hash. Fewer digits identify an approval if they are unambiguous.
+const SHOWN_DIGITS: usize = 12;
 
 /// Lists or revokes approvals.
 ///
 /// # Errors
-/// A state directory that cannot be used, an approval that is not there.
+/// Fails if the state directory cannot be used or the approval does not exist.
 pub fn run(
     command: &Approvals,
     place: &CommandContext,
@@ -23,13 +24,13 @@ pub fn run(
     let approvals = place.store()?.approvals();
     let listed = approvals.list().map_err(|error| {
         CommandFailure::internal(format!(
-            "the approvals of this workspace cannot be read: {error}; {CHECK_STATE}"
+            "cannot read the approvals of this workspace: {error}; {CHECK_STATE}"
         ))
     })?;
     match command {
         Approvals::List => {
             if listed.is_empty() {
-                streams.note("Nothing is approved for good in this workspace.");
+                streams.note("There are no permanent approvals in this workspace.");
             }
             streams.say(&listed.iter().map(entry).collect::<String>())
         }
@@ -37,16 +38,16 @@ pub fn run(
             let hash = find(&listed, approval)?;
             approvals.revoke(hash).map_err(|error| {
                 CommandFailure::internal(format!(
-                    "the approval {approval} cannot be revoked: {error}; {CHECK_STATE}"
+                    "cannot revoke the approval {approval}: {error}; {CHECK_STATE}"
                 ))
             })?;
-            let shown = &hash[..SHOWN];
-            streams.say(&format!("{shown} is revoked, from the next turn on.\n"))
+            let shown = &hash[..SHOWN_DIGITS];
+            streams.say(&format!("Revoked {shown}, from the next turn on.\n"))
         }
     }
 }
 
-/// The hash that begins so.
+/// The only hash that begins with `start`.
 fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, CommandFailure> {
     let mut found = listed
         .iter()
@@ -54,20 +55,20 @@ fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, CommandF
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(&only.hash),
         (None, _) => Err(CommandFailure::usage(format!(
-            "there is no approval {start}; `aside approvals list` shows those there are"
+            "no approval begins with {start}; `aside approvals list` shows all approvals"
         ))),
         (Some(_), Some(_)) => Err(CommandFailure::usage(format!(
-            "several approvals begin with {start}; write more of it"
+            "several approvals begin with {start}; give more digits"
         ))),
     }
 }
 
-/// An approval as it is listed: its name, when and for what it was given, then what was shown, whole.
+/// An approval in the list: its hash, time and tool, then the complete text that was shown.
 fn entry(kept: &KeptApproval) -> String {
     let tool = kept.tool.as_deref();
-    let tool = tool.unwrap_or("(an older version did not say what)");
+    let tool = tool.unwrap_or("(tool not recorded)");
     let at = kept.at.as_deref().unwrap_or_default();
-    let mut entry = format!("{}  {at}  {tool}\n", &kept.hash[..SHOWN]);
+    let mut entry = format!("{}  {at}  {tool}\n", &kept.hash[..SHOWN_DIGITS]);
     if let Some(cwd) = &kept.cwd {
         entry += &format!("  in {cwd}\n");
     }
@@ -87,7 +88,7 @@ mod tests {
     use super::{super::streams::tests::said, *};
 
     #[test]
-    fn approvals_are_listed_and_revoked_by_the_start_of_their_hash() {
+    fn approvals_are_listed_and_revoked_by_hash_prefix() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let place = CommandContext::at(root, folder.path().join("state")).unwrap();
@@ -99,7 +100,7 @@ mod tests {
         };
         check(
             Approvals::List,
-            "! Nothing is approved for good in this workspace.\n",
+            "! There are no permanent approvals in this workspace.\n",
         );
         let approvals = place.store().unwrap().approvals();
         for (hash, text) in [("ab", "cargo test"), ("ac", "make\nmake install")] {
@@ -120,15 +121,15 @@ mod tests {
         check(Approvals::List, &format!("{first}{second}"));
         check(
             revoke("a"),
-            "exit 2: several approvals begin with a; write more of it\n",
+            "exit 2: several approvals begin with a; give more digits\n",
         );
         check(
             revoke("ab"),
-            "abababababab is revoked, from the next turn on.\n",
+            "Revoked abababababab, from the next turn on.\n",
         );
         check(
             revoke("ab"),
-            "exit 2: there is no approval ab; `aside approvals list` shows those there are\n",
+            "exit 2: no approval begins with ab; `aside approvals list` shows all approvals\n",
         );
         check(Approvals::List, second);
     }

@@ -1,4 +1,4 @@
-//! The command line. Parsing changes and reads nothing; what is wrong with it is one sentence.
+//! The command line. Parsing reads and changes no files; an error is one sentence.
 
 #[cfg(test)]
 mod tests;
@@ -6,19 +6,18 @@ mod value;
 
 use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, time::Duration};
 
+use aside_config::{
+    Toggle,
+    flags::{AnswerFlag, DetachedFlag},
+};
 use aside_turn::rules::{Mode, ToolChoice};
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, TypedValueParser},
-    error::{ContextKind, ContextValue, ErrorKind},
+    error::ErrorKind,
 };
 
 pub use value::{Attach, Schema};
-
-use crate::config::{
-    Toggle,
-    flags::{AnswerFlag, DetachedFlag},
-};
 
 /// An AI assistant that asks good questions.
 #[derive(Debug, Parser)]
@@ -30,305 +29,302 @@ use crate::config::{
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// Work in this folder instead of the current one
+    /// Run in this folder instead of the current one
     #[arg(long, global = true, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// Write the log to this file instead of standard error
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// A command of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve an editor: a Language Server on standard input and output
+    /// Serve an editor over the Language Server Protocol, on standard input and output
     Lsp {
-        /// For clients that give it; there is no other way
+        /// Accepted for compatibility; stdio is the only transport
         #[arg(long)]
         stdio: bool,
     },
-    /// Serve an editor: the Agent Client Protocol on standard input and output
+    /// Serve an editor over the Agent Client Protocol, on standard input and output
     Acp,
-    /// Run one turn without an editor
+    /// Send a message without an editor, and print the answer
     Run(Box<RunArgs>),
-    /// Show the whole thing on a throwaway folder: no key, no network
+    /// Play a complete turn in a temporary folder, without a key or network
     Demo {
         /// Play this script instead of the built-in one
         #[arg(long, value_name = "FILE")]
         script: Option<PathBuf>,
-        /// Leave the project and the conversation in this folder
+        /// Keep the project and the conversation in this folder
         #[arg(long, value_name = "DIR")]
         into: Option<PathBuf>,
     },
     /// List, show and change conversations
     #[command(subcommand)]
     Conversation(ConversationCommand),
-    /// Show the effective configuration, or its schema
+    /// Show the effective configuration or its schema
     #[command(subcommand)]
     Config(Config),
     /// List models
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Trust this workspace: let it start programs and set more than instructions
+    /// Trust this workspace: let its aside.toml start programs and change all settings
     Trust {
-        /// Trust it no more
+        /// Revoke the trust in this workspace
         #[arg(long)]
         revoke: bool,
-        /// Do not ask first, even on a terminal
+        /// Do not ask for confirmation, even on a terminal
         #[arg(long, conflicts_with = "revoke")]
         yes: bool,
     },
-    /// List MCP servers, import them from other programs, log in to them
+    /// List MCP servers, import them from other programs, and log in to them
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// List and revoke what you approved for good in this workspace
+    /// List and revoke permanent approvals in this workspace
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Look for what is missing or wrong, and say what to do about it
+    /// Check what Aside needs here, and advise on problems
     Doctor,
-    /// Write a completion script for a shell to standard output
+    /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell to write the script for
         shell: clap_complete::Shell,
     },
 }
 
-/// `aside run`.
+/// Arguments of `aside run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The message; '-' or a pipe: from standard input; both: the pipe is an attachment
+    /// Message to send; '-' reads it from standard input. Beside a message, piped input is an attachment
     pub message: Option<String>,
-    /// The model, as provider/model
+    /// Model to use, as provider/model
     #[arg(short, long, value_name = "ID")]
     pub model: Option<String>,
-    /// Which conversation.
+    /// The conversation to continue.
     #[command(flatten)]
     pub which: WhichConversation,
-    /// Attach a text, or some of its lines, an image or a PDF (repeatable)
+    /// Attach a text file or a range of its lines, an image or a PDF (repeatable)
     #[arg(long, value_name = "PATH[:FROM-TO]", value_parser = OsStringValueParser::new().try_map(value::attach))]
     pub attach: Vec<Attach>,
-    /// Tools that are turned on and off.
+    /// Tools to turn on and off.
     #[command(flatten)]
     pub tools: ToolDirectives,
-    /// Whether the model must call a tool: auto, none, required, or a tool's name
+    /// Tool use: auto, none, required, or the name of the tool to call
     #[arg(long, value_name = "CHOICE", value_parser = value::tool_choice)]
     pub tool_choice: Option<ToolChoice>,
-    /// What runs unasked: ask, edits, plan or auto
+    /// Permission mode: ask (default), edits, plan or auto
     #[arg(long, value_parser = value::mode)]
     pub mode: Option<Mode>,
-    /// Answer a question in advance, or an open prompt with --resume (repeatable)
+    /// Answer a question in advance, or an open prompt together with --resume (repeatable)
     #[arg(long = "answer", value_name = "TOOL.QUESTION=VALUE | PROMPT_ID=VALUE", value_parser = AnswerFlag::parse)]
     pub answers: Vec<AnswerFlag>,
-    /// What happens where nobody can be asked: auto, defaults, deny or stop, for all kinds or for
-    /// run, deliver or tool (repeatable)
+    /// Policy if nobody can be asked: auto, defaults, deny or stop; for all prompts, or for one kind: run, deliver or
+    /// tool (repeatable)
     #[arg(long, value_name = "MODE | KIND=MODE", value_parser = DetachedFlag::parse)]
     pub detached: Vec<DetachedFlag>,
-    /// Ask nothing, even on a terminal
+    /// Never ask, even on a terminal
     #[arg(long)]
     pub non_interactive: bool,
-    /// The final answer is JSON that fits this JSON schema
+    /// Require the final answer to match this JSON schema
     #[arg(long, value_name = "FILE|JSON", value_parser = value::schema)]
     pub schema: Option<Schema>,
-    /// What is written to standard output
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
-    /// Provider requests of this turn at most
+    /// Maximum number of provider requests in this turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
-    /// US dollars that this turn may cost at most
+    /// Maximum cost of this turn in US dollars
     #[arg(long, value_name = "USD", value_parser = value::cost, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
-    /// How long this turn may take at most, such as 90s or 5m
+    /// Maximum duration of this turn, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub timeout: Option<Duration>,
-    /// Exit with 3 where something was refused, unless the mode that --mode names refuses it
+    /// Exit with code 3 if anything was refused, except by the mode given with --mode
     #[arg(long)]
     pub strict: bool,
     /// Trust this workspace for this run
     #[arg(long)]
     pub trust: bool,
-    /// Let commands run without a sandbox
+    /// Run commands without a sandbox
     #[arg(long)]
     pub unsandboxed: bool,
-    /// Set a value of the configuration (repeatable)
+    /// Set a configuration value (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = value::setting)]
     pub settings: Vec<String>,
 }
 
-/// Which conversation a turn belongs to; without any, a new one.
+/// The conversation of a turn; a new one by default.
 #[derive(Debug, Args)]
 pub struct WhichConversation {
-    /// Go on in this conversation
+    /// Continue this conversation
     #[arg(short, long, value_name = "ID", conflicts_with = "continue")]
     pub conversation: Option<String>,
-    /// Go on in the newest conversation
+    /// Continue the newest conversation
     #[arg(long, conflicts_with = "resume")]
     pub r#continue: bool,
-    /// Go on with the interrupted turn of the newest conversation, or of the one that -c names
+    /// Resume the interrupted turn of the newest conversation, or of the one given with -c
     #[arg(long)]
     pub resume: bool,
 }
 
-/// `-t` and `-T` in the order in which they were given.
+/// `-t` and `-T` in the given order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolDirectives(pub Vec<Toggle>);
 
-/// What is written to standard output.
+/// Output format of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// The answer
     #[default]
     Text,
-    /// One JSON object when the turn ends
+    /// One JSON object at the end of the turn
     Json,
-    /// Every notification as it comes, a JSON-RPC message a line
+    /// Every notification as it arrives, one JSON-RPC message per line
     Jsonl,
 }
 
-/// `aside conversation`.
+/// Commands of `aside conversation`.
 #[derive(Debug, Subcommand)]
 pub enum ConversationCommand {
     /// List the conversations of this workspace, the newest first
     List,
-    /// Show a conversation as markdown; without an id the newest
+    /// Print a conversation as Markdown
     Show {
-        /// Which
+        /// Conversation to show [default: the newest]
         id: Option<String>,
-        /// Only its last turn
+        /// Show only the last turn
         #[arg(long)]
         last: bool,
     },
-    /// Write a conversation as markdown; without an id the newest
+    /// Export a conversation as Markdown
     Export {
-        /// Which
+        /// Conversation to export [default: the newest]
         id: Option<String>,
-        /// To this file instead of standard output
+        /// Write to this file instead of standard output
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Give a conversation another title
+    /// Change the title of a conversation
     Rename {
-        /// Which
+        /// Conversation to rename
         id: String,
-        /// The title
+        /// New title
         title: String,
     },
-    /// Copy a conversation, all of it or up to and with one turn
+    /// Copy a conversation, completely or up to a turn
     Fork {
-        /// Which
+        /// Conversation to copy
         id: String,
-        /// The last turn of the copy: its id, or its number as shown
+        /// Last turn of the copy: its id, or its number as shown
         #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
-    /// Take back what a turn changed in files; without --turn the last one
+    /// Undo the file changes of a turn
     Undo {
-        /// Which; without one the newest
+        /// Conversation that contains the turn [default: the newest]
         id: Option<String>,
-        /// The turn: its id, or its number as shown
+        /// Turn to undo: its id, or its number as shown [default: the last]
         #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
-    /// Delete a conversation for good
+    /// Delete a conversation permanently
     Delete {
-        /// Which
+        /// Conversation to delete
         id: String,
     },
 }
 
-/// `aside mcp`.
+/// Commands of `aside mcp`.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// Start the servers of this workspace, once it is trusted, and list their tools
+    /// Start the servers of this workspace, if it is trusted, and list their tools
     List,
-    /// Show the servers of another program's file as tables of yours, and add them there
+    /// Import servers from the configuration file of another program into your aside.toml
     Import {
-        /// The file: `.mcp.json`, `mcp.json`, `settings.json`, `config.toml` and their like
+        /// File to import, such as .mcp.json, mcp.json, settings.json or config.toml
         file: PathBuf,
-        /// Do not ask first, even on a terminal
+        /// Do not ask for confirmation, even on a terminal
         #[arg(long)]
         yes: bool,
     },
-    /// Log in to a server on the network, with a browser
+    /// Log in to a remote server with a browser
     Login {
-        /// Its name in your aside.toml
+        /// Name of the server in your aside.toml
         server: String,
-        /// Forget the login instead
+        /// Log out instead
         #[arg(long)]
         forget: bool,
     },
 }
 
-/// `aside approvals`.
+/// Commands of `aside approvals`.
 #[derive(Debug, Subcommand)]
 pub enum Approvals {
-    /// List what you approved for good: each is asked about no more
+    /// List permanent approvals: calls that run without asking again
     List,
-    /// Ask about it again, from the next turn on
+    /// Revoke an approval, from the next turn on
     Revoke {
-        /// Its name in the list, or enough of it
+        /// Approval to revoke: its id in the list, or the beginning of it
         approval: String,
     },
 }
 
-/// `aside config`.
+/// Commands of `aside config`.
 #[derive(Debug, Subcommand)]
 pub enum Config {
-    /// Show effective values, each with the layer it comes from
+    /// Show effective values and the layer that each comes from
     Show {
-        /// This key and those under it
+        /// Show only this key and those below it
         key: Option<String>,
     },
-    /// Write the JSON schema of aside.toml
+    /// Print the JSON schema of aside.toml
     Schema,
 }
 
-/// `aside model`.
+/// Commands of `aside model`.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// List the models of the usable providers
+    /// List the models of all usable providers
     List,
 }
 
-/// A command line that leads to no command.
+/// A command line without a command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Help or version was asked for: for standard output, exit 0.
+    /// Help or version, for standard output; exit code 0.
     Show(String),
-    /// The command line is wrong: for standard error, exit 2.
+    /// An error of the command line, for standard error; exit code 2.
     Usage(String),
 }
 
-/// Reads a command line, the program's name first.
+/// Parses a command line, including the program's name.
 ///
 /// # Errors
-/// [`Stop`], where there is nothing to do but to say something.
+/// [`Stop`] if there is nothing to do except to print something.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Stop> {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(cli) = plain_lsp(&args) {
         return Ok(cli);
     }
-    let cli = Cli::try_parse_from(args).map_err(|mut error| {
-        hint_at_new_name(&mut error);
-        stop(&error)
-    })?;
+    let cli = Cli::try_parse_from(args).map_err(|error| stop(&error))?;
     if let Command::Run(run) = &cli.command {
         run.check().map_err(Stop::Usage)?;
     }
     Ok(cli)
 }
 
-/// What a command line wants written to standard output, also where it is wrong otherwise: that of a turn.
+/// The output format that a command line asks for, even if it is invalid otherwise. Only `aside run` has one.
 #[must_use]
 pub fn wanted_output(args: &[OsString]) -> Output {
     let mut words = args
         .iter()
         .skip(1)
         .map(|word| word.to_str().unwrap_or_default());
-    // Options that stand before the command and take a value.
+    // Options before the command that take a value.
     while let Some(word) = words.next() {
         match word {
             "run" => break,
@@ -351,8 +347,8 @@ pub fn wanted_output(args: &[OsString]) -> Output {
     wanted
 }
 
-/// `aside lsp`, with `--stdio` or without: what editors write. The parser of all that there is takes two MiB of memory,
-/// which a server would keep.
+/// Parses `aside lsp` with or without `--stdio`, as editors call it. The complete parser takes two MiB of memory, which
+/// a server would keep.
 fn plain_lsp(args: &[OsString]) -> Option<Cli> {
     let (_, given) = args.split_first()?;
     let stdio = match given {
@@ -367,7 +363,7 @@ fn plain_lsp(args: &[OsString]) -> Option<Cli> {
     })
 }
 
-/// The completion script of a shell.
+/// Completion script for a shell.
 #[must_use]
 pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut script = Vec::new();
@@ -376,12 +372,12 @@ pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
 }
 
 impl RunArgs {
-    /// What no single argument shows to be wrong.
+    /// Checks conditions that concern several arguments.
     fn check(&self) -> Result<(), String> {
         if self.which.resume && self.message.is_some() {
             return Err(
-                "--resume goes on with the interrupted turn and takes no prompt; \
-                        with --continue the prompt starts a new turn"
+                "--resume continues the interrupted turn and accepts no message; \
+                        to send a message, use --continue"
                     .into(),
             );
         }
@@ -389,7 +385,7 @@ impl RunArgs {
         for answer in &self.answers {
             let key = answer.key();
             if !named.insert(key.clone()) {
-                return Err(format!("--answer {key}=… is there twice; give one answer"));
+                return Err(format!("--answer {key} was given twice"));
             }
         }
         let prompt_id = self.answers.iter().find_map(|answer| match answer {
@@ -399,44 +395,30 @@ impl RunArgs {
         match prompt_id {
             Some(id) if !self.which.resume => Err(format!(
                 "--answer {id}=… answers an open prompt and needs --resume; \
-                 a configured answer is written --answer TOOL.QUESTION=VALUE"
+                 to answer in advance, write --answer TOOL.QUESTION=VALUE"
             )),
             _ => Ok(()),
         }
     }
 }
 
-/// Arguments that had another name before, and that name.
-const RENAMED: [(&str, &str); 1] = [("--max-cycles", "--max-steps")];
-
-/// Whoever gives an argument by its name of before is told its name of now, not the one that is spelled most like it.
-fn hint_at_new_name(error: &mut clap::Error) {
-    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
-        return;
-    };
-    if let Some((_, now)) = RENAMED.iter().find(|(before, _)| before == given) {
-        let now = ContextValue::String((*now).to_owned());
-        error.insert(ContextKind::SuggestedArg, now);
-    }
-}
-
 fn stop(error: &clap::Error) -> Stop {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Show(error.to_string()),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Stop::Usage("a command is missing, such as aside run; aside --help lists them".into())
-        }
-        ErrorKind::UnknownArgument if value::is_word_of_a_message(error) => Stop::Usage(format!(
-            "{}; a message of several words is one argument, in quotes: aside run \"…\"",
-            sentence(&error.to_string())
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Stop::Usage(
+            "a command is missing, such as aside run; aside --help lists all commands".into(),
+        ),
+        ErrorKind::UnknownArgument if value::is_extra_word(error) => Stop::Usage(format!(
+            "{}; put a message of several words in quotes: aside run \"…\"",
+            one_sentence(&error.to_string())
         )),
-        _ => Stop::Usage(sentence(&error.to_string())),
+        _ => Stop::Usage(one_sentence(&error.to_string())),
     }
 }
 
 /// One sentence of the several paragraphs in which clap reports an error: usage and the advice to read the
 /// help are left out, the rest is joined.
-fn sentence(report: &str) -> String {
+fn one_sentence(report: &str) -> String {
     let mut said = String::new();
     for line in report
         .lines()
@@ -462,7 +444,7 @@ fn sentence(report: &str) -> String {
     said
 }
 
-/// What a bare `-T` counts as; no argument can contain it.
+/// Stands for a bare `-T`; no argument can contain it.
 const BARE: &str = "\0";
 
 impl Args for ToolDirectives {
@@ -473,7 +455,7 @@ impl Args for ToolDirectives {
             .value_name("NAME")
             .action(clap::ArgAction::Append)
             .value_parser(value::tool_name)
-            .help("Turn a tool on; -t and -T count in their order");
+            .help("Turn a tool on; -t and -T apply in the given order");
         let off = clap::Arg::new("no-tool")
             .short('T')
             .long("no-tool")
@@ -483,12 +465,12 @@ impl Args for ToolDirectives {
             .default_missing_value(BARE)
             .value_parser(|name: &str| match name {
                 BARE => Ok(BARE.to_owned()),
-                "-" => Err("a bare -T before the prompt is written -T --".to_owned()),
+                "-" => Err("write -T -- to turn off all tools before the message".to_owned()),
                 name => value::tool_name(name).map_err(|error| {
-                    format!("{error}; a bare -T before the prompt is written -T --")
+                    format!("{error}; write -T -- to turn off all tools before the message")
                 }),
             })
-            .help("Turn a tool off; without a name all that may be turned off together");
+            .help("Turn a tool off; without a name, all tools that can be turned off together");
         command.arg(on).arg(off)
     }
 

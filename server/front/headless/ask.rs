@@ -1,8 +1,7 @@
-//! A prompt as text on a terminal, and what a typed line says about it. Pure; [`super::terminal`] reads and
-//! writes.
+//! Renders prompts as text and parses the typed replies. Pure; [`super::terminal`] reads and writes.
 //!
-//! Text of models, tools and files is shown behind a bar, or on one line, with unseen characters made
-//! visible: it can neither act on the terminal nor look like a part of the prompt.
+//! Text of models, tools and files is shown behind a bar or on one line, with invisible characters made visible. It can
+//! neither control the terminal nor look like part of the prompt.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -26,34 +25,34 @@ use super::{
     wrap::wrapped,
 };
 
-/// What a typed line is.
+/// Meaning of a typed line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypedLine {
-    /// It settles the prompt.
+    /// The line settles the prompt.
     Reply(PromptAnswer),
-    /// It does not; what to say before asking again.
+    /// The line is not a valid reply. The message to print before asking again.
     Again(String),
 }
 
-/// The change that a prompt asks about, as a person sees it; none where it asks about something else.
+/// The change that a prompt asks about, as shown; `None` if the prompt is not about a change.
 #[must_use]
 pub fn change(prompt: &Prompt, paint: Paint) -> Option<String> {
     let preview = preview(prompt)?;
     let mut shown = String::new();
     matches!(preview, Preview::Diff { .. }).then(|| {
-        // A pager breaks lines in its own way.
+        // A pager wraps lines itself.
         show_preview(&mut shown, &preview, paint, 0);
         shown
     })
 }
 
-/// The prompt as a person sees it who has seen the change that it asks about, and can see it again with `v`.
+/// Renders the prompt for a person who has already seen the change and can show it again with `v`.
 #[must_use]
 pub fn render_after_change(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     let seen = Prompt {
         preview: match &prompt.preview {
             Some(Preview::Diff { uri, .. }) => Some(Preview::Text {
-                text: format!("{} (v: shows the change again)", file(uri)),
+                text: format!("{} (v: show the change again)", file(uri)),
             }),
             other => other.clone(),
         },
@@ -62,14 +61,14 @@ pub fn render_after_change(prompt: &Prompt, paint: Paint, columns: usize) -> Str
     render(&seen, paint, columns)
 }
 
-/// The prompt as a person sees it on so many columns, up to where the typing begins. What does not fit
-/// goes on behind another bar: a line cannot look like one of ours, and where it ends is seen.
+/// Renders the prompt for a width in columns, up to the place where the reply is typed. Overlong text continues behind
+/// another bar: it cannot look like a line of Aside, and its end is visible.
 #[must_use]
 pub fn render(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     let mut shown = format!("\n{}\n", paint.bold(&header(prompt)));
     if let Some(context) = &prompt.context {
         match (&prompt.answer_type, prompt.kind) {
-            // It has the command that would run.
+            // The context contains the command to run.
             (AnswerType::Select { options }, PromptKind::Question)
                 if is_permission(prompt, options) =>
             {
@@ -97,17 +96,19 @@ pub fn render(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     shown
 }
 
-/// What this line, without its line end, says. Ctrl-D is no line: it dismisses the prompt.
+/// Parses a typed line, without its line end. Ctrl-D is not a line: it dismisses the prompt.
 #[must_use]
 pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
     if line.trim() == "\x1b" {
         return TypedLine::Reply(PromptAnswer::Cancel);
     }
     if prompt.answer_type == AnswerType::Secret {
-        // As typed: a blank or an exclamation mark may be part of it.
+        // A secret is taken as typed: it may begin with a blank or an exclamation mark.
         return match line {
             "" if prompt.optional => answer(Value::Null, false),
-            "" => TypedLine::Again("Nothing was typed; type it, or Ctrl-D to skip.".into()),
+            "" => TypedLine::Again(
+                "Nothing was typed; type the secret, or press Ctrl-D to skip.".into(),
+            ),
             secret => answer(secret.into(), false),
         };
     }
@@ -126,7 +127,7 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
         return match default(prompt) {
             Some(default) => answer(default.clone(), false),
             None if prompt.optional => answer(Value::Null, false),
-            None => TypedLine::Again("Nothing was typed; answer, or Ctrl-D to skip.".into()),
+            None => TypedLine::Again("Nothing was typed; answer, or press Ctrl-D to skip.".into()),
         };
     }
     if prompt.optional && line.trim() == LEAVE_OUT {
@@ -143,7 +144,7 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
         }
         _ => {
             let expected = expected(prompt);
-            return TypedLine::Again(format!("That is none of the answers; {expected}."));
+            return TypedLine::Again(format!("That is not one of the answers; {expected}."));
         }
     };
     match prompt.answer_type.accept(&value) {
@@ -155,7 +156,7 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
     }
 }
 
-/// Whether other prompts that are open may need no answer any more.
+/// Whether this answer may settle other open prompts too.
 pub(super) fn may_settle_others(answer: &PromptAnswer) -> bool {
     let PromptAnswer::Answer {
         value, remember, ..
@@ -167,7 +168,7 @@ pub(super) fn may_settle_others(answer: &PromptAnswer) -> bool {
     *remember || matches!(permission, Some(Permission::Turn | Permission::Always))
 }
 
-/// The line that leaves an optional answer out.
+/// The line that stands for no answer to an optional question.
 const LEAVE_OUT: &str = "-";
 
 fn answer(value: Value, remember: bool) -> TypedLine {
@@ -178,13 +179,13 @@ fn answer(value: Value, remember: bool) -> TypedLine {
     })
 }
 
-/// One of several answers.
+/// One of several possible answers.
 struct Choice {
-    /// What is typed for it; none where it has to be written out.
+    /// Key to type; `None` if the answer has to be typed in full.
     key: Option<String>,
-    /// Other texts that mean it.
+    /// Other accepted texts.
     words: Vec<String>,
-    /// What it means, for people.
+    /// Meaning of the answer, for people.
     says: String,
     value: Value,
     remember: bool,
@@ -219,7 +220,7 @@ fn choices(prompt: &Prompt) -> Vec<Choice> {
                 .map(|option| permission(option, is_edit))
                 .collect()
         }
-        // A permission too, though a running tool asks for it.
+        // A running tool asks this, but it is a permission like `runTool`.
         (AnswerType::Select { options }, PromptKind::Question)
             if is_permission(prompt, options) =>
         {
@@ -238,7 +239,8 @@ fn choices(prompt: &Prompt) -> Vec<Choice> {
     }
 }
 
-/// Where a capital means "for the rest of this turn", only the letter alone does: `YES` is a yes.
+/// Choices of a yes-or-no question. If a capital means "for the rest of this turn", only the single letter does: `YES`
+/// is a plain yes.
 fn yes_or_no(remember: bool) -> Vec<Choice> {
     let mut choices = vec![
         Choice::new("y", &["yes", "Yes", "YES", "true"], "yes", true),
@@ -258,24 +260,25 @@ fn yes_or_no(remember: bool) -> Vec<Choice> {
     choices
 }
 
-/// A command is to run outside the sandbox.
+/// Whether a question asks for permission to run a command outside the sandbox.
 fn is_permission(prompt: &Prompt, options: &[String]) -> bool {
     prompt.tool == "run_command" && options.iter().all(|it| Permission::of(it).is_some())
 }
 
 fn permission(option: &str, is_edit: bool) -> Choice {
     let (key, says) = match (Permission::of(option), is_edit) {
-        (Some(Permission::Once), false) => ("y", "run it, this once"),
+        (Some(Permission::Once), false) => ("y", "run it once"),
         (Some(Permission::Once), true) => ("y", "make this change"),
-        (Some(Permission::Turn), false) => {
-            ("t", "run it, and whenever it comes again in this turn")
-        }
+        (Some(Permission::Turn), false) => (
+            "t",
+            "run it, and allow the same call for the rest of this turn",
+        ),
         (Some(Permission::Turn), true) => {
-            ("t", "make this change and every other edit of this turn")
+            ("t", "make this change and all other edits of this turn")
         }
-        (Some(Permission::Always), _) => ("a", "run it, now and always"),
+        (Some(Permission::Always), _) => ("a", "run it now and always"),
         (Some(Permission::No), _) => ("n", "no"),
-        // An option of a later version is still there to be chosen.
+        // An unknown option, of a later version, can still be chosen by its name.
         (None, _) => (option, option),
     };
     let words: &[&str] = match key {
@@ -286,8 +289,8 @@ fn permission(option: &str, is_edit: bool) -> Choice {
     Choice::new(key, words, &one_line(says), option)
 }
 
-/// Options by number or by their text. Where an option is itself the number of another one, a number would
-/// say two things, so that only the texts count.
+/// Options by number or by text. If an option is itself the number of another one, numbers would be ambiguous, so only
+/// texts are accepted.
 fn numbered(options: &[String]) -> Vec<Choice> {
     let by_number = has_clear_numbers(options);
     let choice = |(at, option): (usize, &String)| Choice {
@@ -300,7 +303,7 @@ fn numbered(options: &[String]) -> Vec<Choice> {
     options.iter().enumerate().map(choice).collect()
 }
 
-/// The answer of an empty line. A permission has none: Enter alone never allows anything.
+/// The answer for an empty line. A permission has none: Enter alone never allows anything.
 fn default(prompt: &Prompt) -> Option<&Value> {
     prompt
         .default
@@ -322,12 +325,10 @@ fn legend(prompt: &Prompt) -> String {
             true => " · Enter: leave it out",
             false => "",
         };
-        return format!(
-            "what you type is not shown and reaches this tool alone{enter} · Ctrl-D: skip"
-        );
+        return format!("your input is hidden and goes only to this tool{enter} · Ctrl-D: skip");
     }
     let enter = match default(prompt) {
-        Some(default) => format!("Enter: {} · ", in_words(default)),
+        Some(default) => format!("Enter: {} · ", value_text(default)),
         None => String::new(),
     };
     let leave_out = match (prompt.optional, default(prompt)) {
@@ -344,7 +345,7 @@ fn legend(prompt: &Prompt) -> String {
     format!("{typed}{enter}{leave_out}!: decline, !text: with a note · Ctrl-D: skip{literal}")
 }
 
-/// What is to be typed, where the choices do not say it.
+/// The expected input, if the choices do not show it.
 fn what_to_type(answer_type: &AnswerType) -> String {
     let AnswerType::MultiSelect {
         options, minimum, ..
@@ -357,7 +358,7 @@ fn what_to_type(answer_type: &AnswerType) -> String {
     let between = if options.iter().any(|option| option.contains(',')) {
         "as a JSON array"
     } else {
-        "with commas between"
+        "separated by commas"
     };
     let none = match minimum.unwrap_or(0) {
         0 => ", or none",
@@ -366,31 +367,31 @@ fn what_to_type(answer_type: &AnswerType) -> String {
     format!("{how_many} of them, {between}{none} · ")
 }
 
-/// How several options are typed, as a sentence; empty for other types.
+/// Advice on typing several options, as a sentence; empty for other types.
 fn how_to_type(answer_type: &AnswerType) -> &'static str {
     match answer_type {
         AnswerType::MultiSelect { options, .. } if has_clear_numbers(options) => {
-            " Type their numbers, with blanks or commas between."
+            " Type their numbers, separated by blanks or commas."
         }
         AnswerType::MultiSelect { options, .. }
             if options.iter().any(|option| option.contains(',')) =>
         {
             " Type them as a JSON array."
         }
-        AnswerType::MultiSelect { .. } => " Type them with commas between.",
+        AnswerType::MultiSelect { .. } => " Type them separated by commas.",
         _ => "",
     }
 }
 
-/// A default in the words of the prompt.
-fn in_words(value: &Value) -> String {
+/// An answer in the words of the prompt.
+pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
         Value::String(text) => one_line(text),
         Value::Array(chosen) if chosen.is_empty() => "none".into(),
         Value::Array(chosen) => {
-            let texts: Vec<String> = chosen.iter().map(in_words).collect();
+            let texts: Vec<String> = chosen.iter().map(value_text).collect();
             texts.join(", ")
         }
         other => other.to_string(),
@@ -403,15 +404,15 @@ fn expected(prompt: &Prompt) -> String {
         .filter_map(|choice| choice.key)
         .collect();
     match keys.as_slice() {
-        [] => "write one of the texts in full".into(),
+        [] => "type one of the texts in full".into(),
         [first, .., last] if keys.len() > 6 => format!("type a number from {first} to {last}"),
         [all @ .., last] if !all.is_empty() => format!("type {} or {last}", all.join(", ")),
         [only, ..] => format!("type {only}"),
     }
 }
 
-/// What a person sees before allowing something. A call without a preview of its own shows its arguments:
-/// nothing is allowed unseen.
+/// The preview to show before a person allows something. A call without a preview shows its arguments: nothing is
+/// allowed unseen.
 fn preview(prompt: &Prompt) -> Option<Preview> {
     match (&prompt.preview, prompt.kind) {
         (Some(preview), _) => Some(preview.clone()),
@@ -440,13 +441,13 @@ fn file(uri: &str) -> String {
     one_line(uri.strip_prefix("file://").unwrap_or(uri))
 }
 
-/// How long two texts may be compared before a coarser difference is shown.
-const DIFF_TIME: Duration = Duration::from_millis(500);
+/// Time limit of the fine-grained diff; a coarser one replaces it.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The changed lines and three around them.
+/// Shows the changed lines with three lines of context.
 fn show_diff(shown: &mut String, (old, new): (&str, &str), paint: Paint, columns: usize) {
     let diff = TextDiff::configure()
-        .timeout(DIFF_TIME)
+        .timeout(DIFF_TIMEOUT)
         .diff_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         show_text(shown, &hunk.header().to_string(), paint, columns);

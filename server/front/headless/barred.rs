@@ -1,26 +1,26 @@
-//! Text of models, tools and files behind a bar, which nothing of it can get out of. Pure.
+//! Shows text of models, tools and files behind a bar, which the text cannot leave. Pure.
 
 use aside_base::visible::in_sight;
 use unicode_width::UnicodeWidthChar;
 
 use super::{
     paint::Paint,
-    wrap::{NARROWEST, wrapped},
+    wrap::{MIN_COLUMNS, wrapped},
 };
 
-/// The columns of a bar with what stands between it and the text.
-const BAR: usize = 2;
-/// Columns from one stop of a tab to the next.
-const TAB: usize = 8;
+/// Columns of the bar and the blank after it.
+const BAR_WIDTH: usize = 2;
+/// Width of a tab stop in columns.
+const TAB_WIDTH: usize = 8;
 
-/// Lines as they are.
+/// Shows lines unchanged, behind a bar.
 pub(super) fn show_text(shown: &mut String, text: &str, paint: Paint, columns: usize) {
     for line in in_sight(text).lines() {
         behind_bar(shown, line, paint, columns, str::to_owned);
     }
 }
 
-/// Sentences, whose lines are broken between words.
+/// Shows sentences behind a bar, wrapped between words.
 pub(super) fn show_words(shown: &mut String, text: &str, paint: Paint, columns: usize) {
     for line in in_sight(text).lines() {
         let line = wrapped(line, "", "", columns.saturating_sub(2));
@@ -30,7 +30,7 @@ pub(super) fn show_words(shown: &mut String, text: &str, paint: Paint, columns: 
     }
 }
 
-/// A line, and what it goes on with behind another bar. It is painted piece by piece.
+/// Shows one line behind a bar, and its continuation behind further bars. `painted` colours each piece.
 pub(super) fn behind_bar(
     shown: &mut String,
     line: &str,
@@ -47,19 +47,19 @@ pub(super) fn behind_bar(
     }
 }
 
-/// A line in pieces that fit this many columns, broken wherever one is full, for a line of somebody else's behind a bar:
-/// what the terminal breaks goes on at its edge, where our own lines begin.
+/// Splits a line into pieces that fit the width. If the terminal wrapped the line instead, its continuation would begin
+/// at the edge, where only Aside's own lines begin.
 fn cut(line: &str, columns: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
     for (place, letter) in line.char_indices() {
         let width = match letter {
-            '\t' => TAB - (BAR + at) % TAB,
-            // It makes an emoji of what stands before it.
+            '\t' => TAB_WIDTH - (BAR_WIDTH + at) % TAB_WIDTH,
+            // This variation selector makes the preceding character an emoji.
             '\u{fe0f}' => 1,
             letter => letter.width().unwrap_or(0),
         };
-        if columns >= NARROWEST && at > 0 && BAR + at + width > columns {
+        if columns >= MIN_COLUMNS && at > 0 && BAR_WIDTH + at + width > columns {
             pieces.push(&line[from..place]);
             (from, at) = (place, 0);
         }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_behind_a_bar_is_broken_where_it_is_full() {
+    fn lines_behind_a_bar_are_broken_at_the_full_width() {
         for (line, columns, expected) in [
             ("", 20, &[""][..]),
             ("eighteen columns..", 20, &["eighteen columns.."]),

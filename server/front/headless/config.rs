@@ -1,17 +1,16 @@
-//! `aside config`.
+//! `aside config`: shows the effective configuration or its schema.
 
 use std::collections::BTreeMap;
 
-use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{
-    config::{self, Problems},
-    engine::start::costs::{self, ServerCost},
-};
+use aside_config::Problems;
 
-/// Runs it.
+use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
+use crate::engine::start::costs::{self, ServerCost};
+
+/// Runs the command.
 ///
 /// # Errors
-/// A broken configuration, or a key that cannot be set.
+/// Fails if the configuration is invalid or the key does not exist.
 pub fn run(
     command: &args::Config,
     place: &CommandContext,
@@ -37,11 +36,11 @@ pub fn run(
             }
             Ok(())
         }
-        args::Config::Schema => streams.say(&format!("{:#}\n", config::schema())),
+        args::Config::Schema => streams.say(&format!("{:#}\n", aside_config::schema())),
     }
 }
 
-/// What the tools of each server take of a model's context, as far as it is known.
+/// Known context costs of the tools of each server.
 fn costs_of<'a>(
     servers: impl Iterator<Item = &'a String>,
     known: &BTreeMap<String, ServerCost>,

@@ -1,4 +1,4 @@
-//! `aside conversation`.
+//! `aside conversation`: lists, shows and changes conversations.
 
 mod list;
 mod reading;
@@ -8,24 +8,23 @@ mod undo;
 
 use std::fs;
 
-use self::reading::{all, find_turn, last_turn, unreadable};
-use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{
-    engine::clock::Clock,
-    session::{
-        conversation::{Conversation, ForkExtent},
-        export::{self, PageReader},
-        lines::LogLines,
-        replay,
-        store::Store,
-    },
+use aside_session::{
+    conversation::{Conversation, ForkExtent},
+    export::{self, PageReader},
+    lines::LogLines,
+    replay,
+    store::Store,
 };
 
-/// Runs it.
+use self::reading::{all, find_turn, last_turn, unreadable};
+use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
+use crate::engine::clock::Clock;
+
+/// Runs the command.
 ///
 /// # Errors
-/// An id that is none or of several, a conversation that is open elsewhere or cannot be read or written, and
-/// for undo files that were changed since.
+/// Fails if the id is unknown or ambiguous, if the conversation is open elsewhere or cannot be read or written, or if
+/// files to undo were changed since.
 pub fn run(
     command: &args::ConversationCommand,
     place: &CommandContext,
@@ -37,7 +36,7 @@ pub fn run(
         args::ConversationCommand::List => list::run(&store, streams),
         args::ConversationCommand::Show { id, last } => {
             let conversation = find(&store, id.as_deref())?;
-            // The last turn is read backwards: it costs the same however long the conversation is.
+            // The last turn is read backwards, so the cost does not grow with the conversation.
             let lines = if *last {
                 last_turn(&conversation)
             } else {
@@ -54,7 +53,7 @@ pub fn run(
             };
             fs::write(place.root.join(file), page).map_err(|error| {
                 CommandFailure::internal(format!(
-                    "cannot write {}: {error}; give another file",
+                    "cannot write {}: {error}; choose another file",
                     file.display()
                 ))
             })
@@ -62,7 +61,7 @@ pub fn run(
         args::ConversationCommand::Rename { id, title } => {
             if title.trim().is_empty() {
                 return Err(CommandFailure::usage(
-                    "a title is missing; give one that is not empty",
+                    "the title is empty; give another one",
                 ));
             }
             Ok(store.rename(&store.find(id)?, title, now)?)
@@ -89,7 +88,7 @@ pub fn run(
     }
 }
 
-/// The conversation that is meant; the newest where none is named.
+/// The conversation with this id, or the newest one.
 fn find(store: &Store, id: Option<&str>) -> Result<Conversation, CommandFailure> {
     match id {
         Some(id) => Ok(store.find(id)?),
@@ -101,7 +100,7 @@ fn find(store: &Store, id: Option<&str>) -> Result<Conversation, CommandFailure>
     }
 }
 
-/// A conversation as markdown. What of its log could not be read is said at the end.
+/// Renders a conversation as Markdown. Damaged lines of its log are reported at the end.
 fn page(
     conversation: &Conversation,
     lines: &LogLines,

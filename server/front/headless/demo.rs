@@ -1,4 +1,4 @@
-//! `aside demo`: a whole turn on a throwaway folder, and an account of it that is rendered from its log.
+//! `aside demo`: plays a complete turn in a temporary folder, and reports it from its log.
 
 use std::{
     fs,
@@ -6,27 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_config::{Flag, Sources};
+use aside_provider::rehearsal::{DEMO_PROMPT, demo_files};
+use aside_session::{
+    conversation::Conversation,
+    export::{self, PageReader},
+    replay,
+};
 use aside_turn::rules::Client;
 
 use super::{
     exit::Strictness, failure::CommandFailure, markdown::rendered, paint::Paint,
     place::CommandContext, run::open_terminal, watch::Watch,
 };
-use crate::{
-    config::{Flag, Sources},
-    engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart},
-    provider::rehearsal::{DEMO_PROMPT, demo_files},
-    session::{
-        conversation::Conversation,
-        export::{self, PageReader},
-        replay,
-    },
-};
+use crate::engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart};
 
-/// Plays the demo and returns its exit code and, for standard output, the account.
+/// Plays the demo and returns its exit code and the report for standard output.
 ///
 /// # Errors
-/// Where the folder cannot be made or the turn cannot begin.
+/// Fails if the folder cannot be created or the turn cannot start.
 pub async fn run(
     script: Option<&Path>,
     into: Option<&Path>,
@@ -71,16 +69,16 @@ pub async fn run(
 
 fn cannot(error: io::Error) -> CommandFailure {
     CommandFailure::internal(format!(
-        "the demo's folder cannot be used: {error}; set TMPDIR to one that can be written"
+        "cannot use the demo's folder: {error}; set TMPDIR to a writable folder"
     ))
 }
 
-/// The demo's project. Beside it comes the state that would else be the user's.
+/// Creates the project of the demo. Its state is kept beside it instead of in the user's state folder.
 fn lay_out(folder: &Path) -> io::Result<PathBuf> {
     let root = folder.join("project");
     if root.exists() {
         return Err(io::Error::other(format!(
-            "{} is there already",
+            "{} already exists",
             root.display()
         )));
     }
@@ -92,7 +90,7 @@ fn lay_out(folder: &Path) -> io::Result<PathBuf> {
     root.canonicalize()
 }
 
-/// Nothing of the user's configuration counts: the demo is the same everywhere.
+/// The request of the demo. It ignores the user's configuration, so that the demo is the same everywhere.
 fn request(place: &CommandContext, script: Option<&Path>, attached: bool) -> TurnRequest {
     let model = script.map_or_else(
         || "rehearsal/demo".into(),
@@ -121,14 +119,14 @@ fn request(place: &CommandContext, script: Option<&Path>, attached: bool) -> Tur
     }
 }
 
-/// What happened, as the log and the files have it.
+/// Report of the turn, from its log and its files.
 fn account(
     place: &CommandContext,
     conversation: &Conversation,
     reader: PageReader,
 ) -> io::Result<String> {
     let turns = replay::turns(&conversation.read_all()?.records);
-    let mut text = export::markdown("The demo, as its log tells it", 1, &turns, reader).text;
+    let mut text = export::markdown("The demo, from its log", 1, &turns, reader).text;
     for path in turns
         .iter()
         .flat_map(|turn| &turn.edits)

@@ -1,28 +1,31 @@
-//! `aside doctor`.
+//! `aside doctor`: checks everything that a turn needs.
 
 mod finding;
 mod providers;
 
+use aside_config::Configuration;
+use aside_config::Settings;
+use aside_config::Sources;
+use aside_session::conversation::ConversationSummary;
+use aside_session::store::Store;
+use aside_tool::sandbox::Missing;
+use aside_tool::sandbox::SandboxRules;
 use std::{
     env, fs,
     io::{self, IsTerminal, Write},
-    os::unix::fs::DirBuilderExt,
     path::PathBuf,
 };
 
-use self::finding::{Finding, GRADE, Grade};
-use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{
-    config::{Configuration, Settings, Sources},
-    engine::{ConversationTarget, StartError, TurnRequest, TurnStart},
-    session::{conversation::ConversationSummary, store::Store},
-    tool::sandbox::{Missing, SandboxRules},
-};
+use aside_base::private;
 
-/// Looks at everything that a turn needs, says what it found, a line each, and what to do about it.
+use self::finding::{Finding, GRADE_WIDTH, Grade};
+use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
+use crate::engine::{ConversationTarget, StartError, TurnRequest, TurnStart};
+
+/// Checks everything that a turn needs. Prints one line for each result, with advice on problems.
 ///
 /// # Errors
-/// Something does not work.
+/// Fails if any check failed.
 pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let mut findings = vec![version(), state_directory(place)];
     match place.configuration() {
@@ -37,7 +40,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
             let settings = &configuration.settings;
             let models = place.engine.models(settings);
             findings.extend(providers::findings(settings, &models).await);
-            // With such settings there is no turn, whatever its model.
+            // With invalid settings no turn can start, whatever its model is.
             if void.is_empty() {
                 findings.push(model(place, &configuration).await);
             }
@@ -50,7 +53,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     findings.extend(conversations(place));
 
     let page: String = findings.iter().map(Finding::line).collect();
-    streams.say_sentences(&page, GRADE + 1)?;
+    streams.say_sentences(&page, GRADE_WIDTH + 1)?;
     match findings
         .iter()
         .filter(|found| found.grade == Grade::Error)
@@ -58,16 +61,16 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     {
         0 => Ok(()),
         1 => Err(CommandFailure::internal(
-            "one thing is wrong here; it is marked error",
+            "one problem was found; it is marked error",
         )),
         count => Err(CommandFailure::internal(format!(
-            "{count} things are wrong here; they are marked error"
+            "{count} problems were found; they are marked error"
         ))),
     }
 }
 
-/// Bytes that are written to see whether there is room: about as many as a turn writes.
-const ROOM: usize = 64 << 10;
+/// Number of bytes written to test for free space: about as many as a turn writes.
+const TRIAL_SIZE: usize = 64 << 10;
 fn version() -> Finding {
     Finding::ok(format!(
         "aside {} on {} ({})",
@@ -77,38 +80,35 @@ fn version() -> Finding {
     ))
 }
 
-/// Whether state can be kept is found out by keeping some.
+/// Tests whether state can be written by writing some.
 fn state_directory(place: &CommandContext) -> Finding {
     let folder = place.engine.state_dir().display();
     let write = || -> io::Result<()> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(place.engine.state_dir())?;
+        private::make_folder(place.engine.state_dir())?;
         let mut file = tempfile::NamedTempFile::new_in(place.engine.state_dir())?;
-        file.as_file_mut().write_all(&vec![0; ROOM])?;
+        file.as_file_mut().write_all(&vec![0; TRIAL_SIZE])?;
         file.as_file().sync_all()
     };
     match write() {
-        Ok(()) => Finding::ok(format!("state directory: {folder} can be written")),
+        Ok(()) => Finding::ok(format!("state directory: {folder} is writable")),
         Err(error) => Finding::error(format!(
-            "state directory: {folder} cannot be written: {}",
-            not_written(&error)
+            "state directory: {folder} is not writable: {}",
+            unwritable(&error)
         )),
     }
 }
 
-/// Why a folder cannot be written, and what to do about it.
-fn not_written(error: &io::Error) -> String {
+/// Explains why a folder cannot be written, with advice.
+fn unwritable(error: &io::Error) -> String {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     if matches!(error.kind(), StorageFull | QuotaExceeded) {
         return "its disk is full; free some space, or set XDG_STATE_HOME to a folder on another disk".to_owned();
     }
-    format!("{error}; make it writable, or set XDG_STATE_HOME to one that is")
+    format!("{error}; make it writable, or set XDG_STATE_HOME to a folder that is")
 }
 
 fn configuration_files(place: &CommandContext, configuration: &Configuration) -> Vec<Finding> {
-    // What is wrong with them is known already: they were read.
+    // Errors of these files were already reported when they were read.
     let sources = Sources::from_process(Some(&place.root)).unwrap_or_default();
     let files = [sources.user_file, sources.workspace_file];
     let files: Vec<String> = files
@@ -117,7 +117,7 @@ fn configuration_files(place: &CommandContext, configuration: &Configuration) ->
         .map(|file| file.path.display().to_string())
         .collect();
     let mut findings = vec![Finding::ok(match files.join(" and ") {
-        none if none.is_empty() => "configuration: there is no aside.toml".to_owned(),
+        none if none.is_empty() => "configuration: no aside.toml found".to_owned(),
         files => format!("configuration: {files}"),
     })];
     let notices = configuration.notices.iter();
@@ -136,7 +136,7 @@ fn trust(place: &CommandContext, trusted: bool) -> Finding {
     ))
 }
 
-/// Whether a turn could begin: with the configured model, or with one that is given for it.
+/// Whether a turn could start with the configured model or the default.
 async fn model(place: &CommandContext, configuration: &Configuration) -> Finding {
     let request = TurnRequest::new(
         place.root.clone(),
@@ -150,14 +150,16 @@ async fn model(place: &CommandContext, configuration: &Configuration) -> Finding
     match model {
         Ok(model) => Finding::ok(format!("model: {model}")),
         // A run can still name one.
-        Err(StartError::NoProvider(what)) if configuration.settings.assistant.model.is_none() => {
-            Finding::warning(format!("model: {what}"))
+        Err(error @ (StartError::NoModel(_) | StartError::NoProvider(_)))
+            if configuration.settings.assistant.model.is_none() =>
+        {
+            Finding::warning(format!("model: {error}"))
         }
         Err(error) => Finding::error(format!("model: {error}")),
     }
 }
 
-/// Whether commands can be confined here is found out by confining one.
+/// Tests whether commands can be sandboxed by sandboxing one.
 async fn sandbox(place: &CommandContext, settings: &Settings) -> Vec<Finding> {
     let rules = place.engine.sandbox_rules(settings, settings.unsandboxed);
     let rules = match rules {
@@ -173,15 +175,15 @@ async fn sandbox(place: &CommandContext, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Whether nothing of a server that is started here can outlive Aside.
+/// Whether processes of local MCP servers can outlive Aside.
 fn servers_finding(kept: Result<(), &Missing>) -> Finding {
     match kept {
         Ok(()) => Finding::ok(
-            "MCP servers: each that is started here has a namespace of processes of its own, by bubblewrap",
+            "MCP servers: each local server runs in a PID namespace of its own (bubblewrap)",
         ),
         Err(Missing { why, mend }) => Finding::warning(format!(
-            "MCP servers: they get no namespaces of processes here: {why}; so what they leave behind is ended only \
-             while Aside itself can see to it; {mend}"
+            "MCP servers: local servers get no PID namespaces here: {why}; their leftover processes survive if Aside is \
+             killed; {mend}"
         )),
     }
 }
@@ -189,22 +191,22 @@ fn servers_finding(kept: Result<(), &Missing>) -> Finding {
 fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Finding {
     if rules.unsandboxed {
         return Finding::warning(
-            "sandbox: commands run without one, as `unsandboxed` in your configuration says",
+            "sandbox: commands run without one, because `unsandboxed` is set in your configuration",
         );
     }
     if rules.off {
         return Finding::warning(
-            "sandbox: it is off in your configuration, so each command asks, and is refused where nobody can be asked",
+            "sandbox: it is off in your configuration, so every command asks, and is refused if nobody can be asked",
         );
     }
     match stands {
         Ok(()) => Finding::ok(format!(
-            "sandbox: commands run inside one by bubblewrap, {}",
+            "sandbox: commands run inside one (bubblewrap), {}",
             network(rules)
         )),
         Err(Missing { why, mend }) => Finding::warning(format!(
-            "sandbox: it does not work here: {why}; so each command asks, is refused where nobody can be asked, and \
-             what it leaves behind is ended only while Aside itself can see to it; {mend}"
+            "sandbox: it does not work here: {why}; so every command asks, is refused if nobody can be asked, and its \
+             leftover processes survive if Aside is killed; {mend}"
         )),
     }
 }
@@ -212,9 +214,9 @@ fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Findin
 fn network(rules: &SandboxRules) -> String {
     let hosts: Vec<String> = rules.hosts.iter().map(ToString::to_string).collect();
     match (rules.network, hosts.is_empty()) {
-        (true, _) => "with the network, as your configuration says".to_owned(),
-        (false, true) => "without a network".to_owned(),
-        (false, false) => format!("with a way to these hosts alone: {}", hosts.join(", ")),
+        (true, _) => "with network access, as configured".to_owned(),
+        (false, true) => "without network access".to_owned(),
+        (false, false) => format!("with network access limited to {}", hosts.join(", ")),
     }
 }
 
@@ -223,18 +225,18 @@ fn terminal() -> Finding {
     Finding::ok(if tty.is_ok() && io::stderr().is_terminal() {
         "terminal: `aside run` can ask you here"
     } else {
-        "terminal: there is none to ask on, so `aside run` refuses here what needs a human"
+        "terminal: none, so `aside run` refuses everything here that needs a person"
     })
 }
 
-/// What an editor starts: the path, for editors that look for programs elsewhere than a shell does.
+/// Commands for editors, with the full path: an editor may not search the same folders as a shell.
 fn editors(program: &io::Result<PathBuf>) -> Finding {
     let program = program
         .as_ref()
         .map_or("aside".into(), |path| path.to_string_lossy());
     Finding::ok(format!(
         "editors: `{program} acp` serves clients of the Agent Client Protocol (Zed, JetBrains, Emacs, CodeCompanion), \
-         `{program} lsp` those of the Language Server Protocol; README.md has what to write where"
+         `{program} lsp` clients of the Language Server Protocol; editors/README.md shows how to configure them"
     ))
 }
 
@@ -255,8 +257,8 @@ fn conversations(place: &CommandContext) -> Vec<Finding> {
     };
     let whole = match (list.len(), damaged.len()) {
         (0, _) => "",
-        (_, 0) => ", each log is whole",
-        _ => ", not each log is whole:",
+        (_, 0) => ", all logs are intact",
+        _ => ", some logs are damaged:",
     };
     let mut findings = vec![Finding::ok(format!("conversations: {count}{whole}"))];
     findings.extend(damaged);
@@ -289,10 +291,10 @@ fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
 mod tests {
     use std::{os::unix::fs::PermissionsExt, time::Duration};
 
+    use aside_session::record::Entry;
     use aside_turn::Event;
 
     use super::*;
-    use crate::session::record::Entry;
 
     fn place(folder: &tempfile::TempDir) -> CommandContext {
         let root = folder.path().join("work");
@@ -300,19 +302,19 @@ mod tests {
         CommandContext::at(root, folder.path().join("state")).expect("a place")
     }
 
-    /// The lines of findings, with the temporary folder as `/t`.
+    /// Lines of findings, with the temporary folder replaced by `/t`.
     fn lines(findings: &[Finding], folder: &tempfile::TempDir) -> String {
         let lines: String = findings.iter().map(Finding::line).collect();
         lines.replace(&folder.path().display().to_string(), "/t")
     }
 
     #[test]
-    fn the_state_directory_is_tried() {
+    fn state_directory_is_tested_by_writing() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = place(&folder);
         assert_eq!(
             lines(&[state_directory(&place)], &folder),
-            "ok       state directory: /t/state can be written\n"
+            "ok       state directory: /t/state is writable\n"
         );
         assert_eq!(
             fs::read_dir(place.engine.state_dir())
@@ -326,24 +328,24 @@ mod tests {
         fs::write(place.engine.state_dir(), "a file").expect("written");
         assert_eq!(
             lines(&[state_directory(&place)], &folder),
-            "error    state directory: /t/state cannot be written: File exists (os error 17); \
-             make it writable, or set XDG_STATE_HOME to one that is\n"
+            "error    state directory: /t/state is not writable: File exists (os error 17); \
+             make it writable, or set XDG_STATE_HOME to a folder that is\n"
         );
     }
 
     #[test]
-    fn a_full_disk_is_no_folder_that_cannot_be_written() {
-        let full = not_written(&io::ErrorKind::StorageFull.into());
+    fn full_disks_differ_from_read_only_folders() {
+        let full = unwritable(&io::ErrorKind::StorageFull.into());
         assert!(
             full.starts_with("its disk is full; free some space"),
             "{full}"
         );
-        let denied = not_written(&io::ErrorKind::PermissionDenied.into());
+        let denied = unwritable(&io::ErrorKind::PermissionDenied.into());
         assert!(denied.contains("make it writable"), "{denied}");
     }
 
     #[test]
-    fn each_fault_of_each_log_is_named() {
+    fn every_log_fault_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = place(&folder);
         let check = |expected: &str| {
@@ -360,12 +362,12 @@ mod tests {
             log.append(Duration::ZERO, None, &entry).expect("appended");
         }
         drop(log);
-        check("ok       conversations: 1 in this workspace, each log is whole\n");
+        check("ok       conversations: 1 in this workspace, all logs are intact\n");
         let events = conversation.folder().join("events.jsonl");
         let text = fs::read_to_string(&events).expect("a log");
         fs::write(&events, text.replace("one", "eno")).expect("written");
         check(&format!(
-            "ok       conversations: 1 in this workspace, not each log is whole:\n\
+            "ok       conversations: 1 in this workspace, some logs are damaged:\n\
              error    conversation {}: line 1 of the conversation's log does not match its checksum; \
              it is left out, the rest can be used\n",
             conversation.id()
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_need_a_sandbox_or_the_users_word() {
+    fn commands_require_a_sandbox_or_consent() {
         let missing = Missing {
             why: "bubblewrap is not installed".into(),
             mend: "install it".into(),
@@ -397,14 +399,19 @@ mod tests {
             false,
             false,
             Err(&missing),
-            "does not work here: bubblewrap is not installed; so each",
+            "does not work here: bubblewrap is not installed; so every",
         );
-        check(false, false, Err(&missing), "can see to it; install it\n");
+        check(
+            false,
+            false,
+            Err(&missing),
+            "if Aside is killed; install it\n",
+        );
         check(false, true, Ok(()), "it is off in your configuration");
         check(true, false, Ok(()), "run without one");
         let line = servers_finding(Err(&missing)).line();
         assert!(
-            line.contains("here: bubblewrap is not installed; so what they leave"),
+            line.contains("here: bubblewrap is not installed; their leftover"),
             "{line}"
         );
     }

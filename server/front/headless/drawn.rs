@@ -1,8 +1,6 @@
-//! The last lines of a terminal, which come and go. Pure: it gives what is to be written to have them or to take them
-//! away.
+//! The status lines at the bottom of a terminal. Pure: returns the text that draws or erases them.
 //!
-//! Invariant: whoever writes anything else takes them away first, so that they stand below all else and leave nothing
-//! behind.
+//! Invariant: all other output erases them first, so that they stay at the bottom and leave nothing behind.
 
 use std::{borrow::Cow, ffi::OsStr};
 
@@ -10,28 +8,28 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::paint::Paint;
 
-/// Whether lines that were written can be taken away again on a terminal of this kind.
+/// Whether a terminal of this type supports moving the cursor.
 pub(super) fn can_move(term: Option<&OsStr>) -> bool {
     term.is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// The last lines of a terminal.
+/// The status lines at the bottom of a terminal.
 #[derive(Debug)]
 pub struct Drawn {
-    /// The cursor can be moved.
+    /// Whether the cursor can be moved.
     moves: bool,
     paint: Paint,
     wanted: Vec<String>,
-    /// The lines that stand on the terminal, as they were wanted.
+    /// The lines on the terminal, before they were shortened.
     shown: Vec<String>,
-    /// Columns that each of them takes.
+    /// Width of each shown line in columns.
     widths: Vec<usize>,
-    /// The cursor is at the beginning of a line but for them.
+    /// Whether the cursor, apart from the status lines, is at the beginning of a line.
     at_line_start: bool,
 }
 
 impl Drawn {
-    /// Nothing stands on the terminal. Nothing ever does where its cursor cannot be moved.
+    /// Starts without lines. If the cursor cannot be moved, lines are never shown.
     #[must_use]
     pub fn new(moves: bool, paint: Paint) -> Self {
         Self {
@@ -50,19 +48,19 @@ impl Drawn {
         self.moves
     }
 
-    /// From now on these lines are wanted.
+    /// Sets the lines to show.
     pub fn wants(&mut self, lines: Vec<String>) {
         self.wanted = lines;
     }
 
-    /// This was written after the lines were taken away.
+    /// Notes a text that was written after the lines were erased.
     pub fn wrote(&mut self, text: &str) {
         if !text.is_empty() {
             self.at_line_start = text.ends_with('\n');
         }
     }
 
-    /// What puts the wanted lines on the terminal, in place of those that stand there. `width`: its columns.
+    /// Returns the text that replaces the shown lines with the wanted ones. `width`: columns of the terminal.
     #[must_use]
     pub fn draw(&mut self, width: usize) -> String {
         if !self.moves || !self.at_line_start || self.shown == self.wanted {
@@ -79,8 +77,7 @@ impl Drawn {
         out
     }
 
-    /// What takes the lines off the terminal, which has so many columns now. One that became narrower since has broken
-    /// lines that do not fit any more.
+    /// Returns the text that erases the lines at the current width. A terminal that became narrower has wrapped them.
     #[must_use]
     pub fn erase(&mut self, width: usize) -> String {
         if self.shown.is_empty() {
@@ -93,8 +90,7 @@ impl Drawn {
     }
 }
 
-/// As much of the line as has room in so many columns. For how long something runs is kept: it is the one thing that
-/// says that all is well.
+/// Shortens the line to a width in columns. The elapsed time at its end stays, because it shows that work goes on.
 fn fit(line: &str, width: usize) -> Cow<'_, str> {
     let kept = cut(line, width);
     let is_output = line.starts_with(' ');
@@ -110,7 +106,7 @@ fn fit(line: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// The beginning of a text that has room in so many columns.
+/// The beginning of a text that fits a width in columns.
 pub(super) fn cut(line: &str, width: usize) -> &str {
     let mut columns = 0;
     let end = line.char_indices().find(|(_, letter)| {
@@ -129,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stand_below_all_else_and_leave_nothing_behind() {
+    fn lines_are_below_all_output_and_are_erased() {
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&["one", "two"]));
         assert_eq!(drawn.draw(80), "one\ntwo");
@@ -145,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_never_takes_two_rows() {
+    fn lines_never_take_two_rows() {
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&["12345", "1🥛🥛", ""]));
         assert_eq!(drawn.draw(5), "1234\n1🥛\n");
     }
 
     #[test]
-    fn lines_that_a_narrower_terminal_broke_are_taken_away_whole() {
+    fn lines_broken_by_a_resize_are_erased_completely() {
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&["1234567890", "12345"]));
         assert_eq!(drawn.draw(80), "1234567890\n12345");
@@ -163,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_the_time_stays() {
+    fn shortened_lines_keep_the_time() {
         let runs = "⠹ run_command: Run `make` · 12.4 s";
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&[runs, "  │ a · b is what it prints"]));
@@ -176,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_whose_cursor_cannot_be_moved_shows_none() {
+    fn lines_require_a_movable_cursor() {
         let mut drawn = Drawn::new(false, Paint::OFF);
         drawn.wants(lines(&["one"]));
         assert_eq!(

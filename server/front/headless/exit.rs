@@ -1,46 +1,36 @@
 //! The exit code of `aside run`, which scripts depend on.
 
+use aside_base::system::signals::EndSignal;
 use aside_turn::{
     effect::End,
     record::{ErrorCode, Outcome, Refusal, RefusalReason},
 };
 
-/// The command line or the configuration is wrong.
+/// Exit code: the command line or the configuration is invalid.
 pub const USAGE: u8 = 2;
-/// There is no usable provider or model.
+/// Exit code: there is no usable provider or model.
 pub const NO_PROVIDER: u8 = 6;
 
-/// A signal that ended the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// The user typed Ctrl-C (SIGINT).
-    Interrupt,
-    /// Somebody asks the program to end (SIGTERM).
-    Terminate,
-    /// SIGHUP: the terminal went away. Like a second Ctrl-C.
-    HangUp,
-}
-
-/// What is not let pass, though the turn completed.
+/// Refusals that make a completed turn fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// Nothing.
+    /// None.
     Off,
-    /// Whatever was refused.
+    /// All refusals.
     AllRefusals,
-    /// The same, but for what a mode refused: the user chose it on the command line for just that.
+    /// All refusals except those by the mode that the user chose on the command line.
     AllButMode,
 }
 
-/// The exit code of a turn that ended so.
+/// The exit code for the end of a turn.
 ///
-/// A signal counts only where it ended the turn: one that came too late changes nothing.
+/// A signal counts only if it ended the turn; one that came too late is ignored.
 #[must_use]
-pub fn exit_code(end: &End, strictness: Strictness, signal: Option<Signal>) -> u8 {
+pub fn exit_code(end: &End, strictness: Strictness, signal: Option<EndSignal>) -> u8 {
     let by_signal = match signal {
-        Some(Signal::Terminate) => 143,
-        Some(Signal::HangUp) => 129,
-        Some(Signal::Interrupt) | None => 130,
+        Some(EndSignal::Terminate) => 143,
+        Some(EndSignal::HangUp) => 129,
+        Some(EndSignal::Interrupt) | None => 130,
     };
     let counts = |refusal: &Refusal| match strictness {
         Strictness::Off => false,
@@ -58,7 +48,7 @@ pub fn exit_code(end: &End, strictness: Strictness, signal: Option<Signal>) -> u
 
 fn failed(code: Option<ErrorCode>) -> u8 {
     match code {
-        Some(ErrorCode::Budget | ErrorCode::Limit) => 5,
+        Some(ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff) => 5,
         Some(ErrorCode::NoProvider) => NO_PROVIDER,
         Some(
             ErrorCode::Provider
@@ -91,16 +81,12 @@ mod tests {
     }
 
     fn refused(reason: RefusalReason) -> Refusal {
-        Refusal {
-            tool: "run_command".into(),
-            arguments: serde_json::json!({"command": "true"}),
-            reason,
-            text: "run_command needs approval.".into(),
-        }
+        let arguments = serde_json::json!({"command": "true"});
+        Refusal::new("run_command".into(), arguments, reason, None)
     }
 
     #[test]
-    fn a_completed_turn_is_0_or_under_strict_3_where_something_was_refused() {
+    fn completed_turns_exit_0_or_3_under_strict() {
         let check = |refusals: &[RefusalReason], strictness, signal, expected| {
             let end = End {
                 refusals: refusals.iter().map(|reason| refused(*reason)).collect(),
@@ -122,11 +108,11 @@ mod tests {
         check(&[mode], all, None, 3);
         check(&[mode], but_mode, None, 0);
         check(&[mode, approval], but_mode, None, 3);
-        check(&[], off, Some(Signal::Interrupt), 0);
+        check(&[], off, Some(EndSignal::Interrupt), 0);
     }
 
     #[test]
-    fn a_failed_turn_tells_budget_limit_and_provider_from_the_rest() {
+    fn failed_turns_exit_by_cause() {
         let check = |code, expected| {
             let end = End {
                 error: Some(TurnError::new(code, "")),
@@ -145,12 +131,13 @@ mod tests {
         check(ErrorCode::Internal, 1);
         check(ErrorCode::Budget, 5);
         check(ErrorCode::Limit, 5);
+        check(ErrorCode::CutOff, 5);
         check(ErrorCode::NoProvider, 6);
         assert_eq!(exit_code(&end(Outcome::Failed), Strictness::Off, None), 1);
     }
 
     #[test]
-    fn a_turn_that_stops_at_a_prompt_is_4_and_one_that_a_signal_ends_its_number() {
+    fn stopped_turns_exit_4_and_signals_exit_by_number() {
         let parked = End {
             prompts: vec![ask::tests::question("Ship it?", AnswerType::Boolean)],
             ..end(Outcome::Interrupted)
@@ -164,11 +151,11 @@ mod tests {
             );
         };
         check(&parked, None, 4);
-        check(&parked, Some(Signal::Terminate), 143);
-        check(&end(Outcome::Interrupted), Some(Signal::Interrupt), 130);
-        check(&end(Outcome::Interrupted), Some(Signal::Terminate), 143);
-        check(&end(Outcome::Interrupted), Some(Signal::HangUp), 129);
+        check(&parked, Some(EndSignal::Terminate), 143);
+        check(&end(Outcome::Interrupted), Some(EndSignal::Interrupt), 130);
+        check(&end(Outcome::Interrupted), Some(EndSignal::Terminate), 143);
+        check(&end(Outcome::Interrupted), Some(EndSignal::HangUp), 129);
         check(&end(Outcome::Interrupted), None, 130);
-        check(&end(Outcome::Cancelled), Some(Signal::Interrupt), 130);
+        check(&end(Outcome::Cancelled), Some(EndSignal::Interrupt), 130);
     }
 }

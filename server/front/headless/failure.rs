@@ -1,38 +1,38 @@
-//! Why a command could not do what it was asked.
+//! Failures of commands.
 
 use aside_base::visible::visible;
-use aside_turn::{permit::Refused, resume::ResumeError};
+use aside_turn::{record::ResultReason, resume::ResumeError};
 
 use super::exit;
-use crate::engine::{StartError, models::NO_MODEL};
+use crate::engine::StartError;
 
-/// What to do where something in the state directory cannot be read or written.
-pub const CHECK_STATE: &str = "`aside doctor` says whether the state directory can be used";
+/// Advice if something in the state directory cannot be read or written.
+pub const CHECK_STATE: &str = "run `aside doctor` to check the state directory";
 
-/// An exit code and the sentence that goes with it.
+/// An exit code and the message for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct CommandFailure {
     /// The exit code.
     pub code: u8,
-    /// What happened, to what, and what to do next.
+    /// Message: what happened, to what, and what to do next.
     pub text: String,
 }
 
 impl CommandFailure {
-    /// The command line or the configuration is wrong.
+    /// The command line or the configuration is invalid.
     #[must_use]
     pub fn usage(text: impl Into<String>) -> Self {
         Self::new(exit::USAGE, text.into())
     }
 
-    /// It could not be done.
+    /// The command failed.
     #[must_use]
     pub fn internal(text: impl Into<String>) -> Self {
         Self::new(1, text.into())
     }
 
-    /// The text may name files and quote what others wrote; a terminal is shown all of it.
+    /// The text may quote files and other programs, so hidden characters in it are made visible.
     fn new(code: u8, text: String) -> Self {
         Self {
             code,
@@ -44,13 +44,13 @@ impl CommandFailure {
 impl From<StartError> for CommandFailure {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Resume(ResumeError::InVain { refused, .. }) => {
+            StartError::Resume(ResumeError::InVain { ref refused, .. }) => {
                 let mend = match refused {
-                    Refused::Trust => {
-                        "say --trust again, since files may have changed since the turn began"
+                    ResultReason::NotTrusted => {
+                        "add --trust again, because files may have changed since the turn began"
                     }
-                    Refused::Mode => "go on in another mode, with --mode",
-                    Refused::Key | Refused::NeedsApproval => "change that first",
+                    ResultReason::DeniedByMode(_) => "go on in another mode, with --mode",
+                    _ => "change that first",
                 };
                 Self::usage(format!("{error}; {mend}"))
             }
@@ -58,8 +58,8 @@ impl From<StartError> for CommandFailure {
             | StartError::Usage(_)
             | StartError::NothingToResume(_)
             | StartError::Resume(_) => Self::usage(error.to_string()),
-            StartError::NoProvider(text) if text == NO_MODEL => {
-                let text = format!("{text}; for one turn, `--model` names one");
+            StartError::NoModel(why) => {
+                let text = format!("{why}; for one turn, `--model` names one");
                 Self::new(exit::NO_PROVIDER, text)
             }
             StartError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),

@@ -1,27 +1,25 @@
-//! Command lines for what can be done next, as they are typed into a shell: pure.
+//! Suggested command lines for what to do next. Pure.
 //!
-//! How a turn was started is on its record, all but what the user has to say each time anew, because files may have
-//! changed: those flags are in every command.
+//! The record of a turn keeps how it was started, except for flags that must be repeated because files may have changed
+//! since. Those flags are part of every suggestion.
 
 use std::path::Path;
 
 use aside_base::visible::one_line;
+use aside_config::Toggle;
 use aside_turn::question::{AnswerType, has_clear_numbers};
 
 use super::args::RunArgs;
-use crate::{
-    config::Toggle,
-    front::wire::{Prompt, PromptKind},
-};
+use crate::front::wire::{Prompt, PromptKind};
 
-/// What commands that go on with a turn have to say again.
+/// Flags to repeat when a turn is continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     again: Vec<String>,
 }
 
 impl Hints {
-    /// Of a turn that was started with these arguments; `folder`: its workspace, where that is not the current folder.
+    /// Collects the flags from the arguments of a turn. `folder`: its workspace, if that is not the current folder.
     #[must_use]
     pub fn of(args: &RunArgs, folder: Option<&Path>) -> Self {
         let mut again = Vec::new();
@@ -51,20 +49,20 @@ impl Hints {
         Self { again }
     }
 
-    /// Goes on with an interrupted turn.
+    /// The command that resumes an interrupted turn.
     #[must_use]
     pub fn resume(&self, conversation: &str) -> String {
         self.command(&["-c", conversation, "--resume"])
     }
 
-    /// The same, with an answer to an open prompt in place of `VALUE`.
+    /// The command that resumes a turn and answers a prompt, with `VALUE` as the answer.
     #[must_use]
     pub fn answer(&self, conversation: &str, prompt: &str) -> String {
         let answer = format!("--answer {}=VALUE", quoted(prompt));
         format!("{} {answer}", self.resume(conversation))
     }
 
-    /// Goes on with a conversation.
+    /// The command that continues a conversation.
     #[must_use]
     pub fn message(&self, conversation: &str) -> String {
         self.command(&["-c", conversation, "Go on."])
@@ -77,7 +75,7 @@ impl Hints {
     }
 }
 
-/// What `VALUE` may be for a prompt, as it is typed into a shell; none where it cannot be typed there.
+/// Description of the values that can replace `VALUE`; `None` if the answer cannot be given on a command line.
 #[must_use]
 pub fn values(prompt: &Prompt) -> Option<String> {
     let one_of = |options: &[String]| {
@@ -100,7 +98,7 @@ pub fn values(prompt: &Prompt) -> Option<String> {
                 let numbered: Vec<String> = numbered
                     .map(|(at, option)| format!("{} for {}", at + 1, one_line(option)))
                     .collect();
-                format!("{count} of {}, with commas between", numbered.join(", "))
+                format!("{count} of {}, separated by commas", numbered.join(", "))
             } else {
                 format!("{count} of {}, as a JSON array", one_of(options))
             }
@@ -116,12 +114,12 @@ pub fn values(prompt: &Prompt) -> Option<String> {
     })
 }
 
-/// An option as it is typed, and fit to be shown.
+/// An option as typed into a shell, with hidden characters made visible.
 fn shown(option: &str) -> String {
     one_line(&quoted(option))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell if necessary.
 fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_on_record_is_said_again() {
+    fn hints_repeat_flags_that_are_not_recorded() {
         let check = |line: &str, folder, again: &str| {
             let hints = hints(line, folder);
             assert_eq!(
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_typed_is_named() {
+    fn hints_name_the_possible_values() {
         let check = |kind: &str, answer_type: Value, optional: bool, expected: Option<&str>| {
             let prompt = json!({
                 "promptId": "t1-1", "conversationId": "c1", "turnId": "t1",
@@ -221,7 +219,7 @@ mod tests {
         let several = |options: Value| json!({"type": "multi_select", "options": options});
         question(
             several(json!(["red", "dark blue"])),
-            Some("any of 1 for red, 2 for dark blue, with commas between"),
+            Some("any of 1 for red, 2 for dark blue, separated by commas"),
         );
         question(
             several(json!(["2", "1"])),

@@ -1,5 +1,5 @@
-//! A line that is typed on a terminal, and edited while it is. Pure: given what the keys sent, it says what to write and
-//! what became of the line. tui-input edits, and vte tells keys apart.
+//! A line being typed and edited on a terminal. Pure: returns the text to write and the state of the line. tui-input
+//! edits, and vte parses keys.
 
 #[cfg(test)]
 mod tests;
@@ -9,22 +9,22 @@ use tui_input::{Input, InputRequest};
 use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
 
-/// What stands before the line.
+/// Prompt before the line.
 const MARK: &str = "> ";
 
-/// A line that is being typed.
+/// A line being typed.
 #[derive(Default)]
 pub struct TypedText {
     keys: Parser,
     edited: EditedText,
 }
 
-/// What became of a line.
+/// State of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineState {
-    /// It goes on.
+    /// The line is being typed.
     Open,
-    /// It was ended.
+    /// Enter was pressed; the line's text.
     Ended(String),
     /// Ctrl-D on an empty line.
     Nothing,
@@ -34,31 +34,31 @@ pub enum LineState {
 struct EditedText {
     input: Input,
     paste: Paste,
-    /// The keys after this belong to no line that was on the screen.
+    /// Set when the line ends. Later keys are dropped, because nobody saw the next line.
     state: Option<LineState>,
-    /// Escape was typed alone, or begins the name of a key.
+    /// Whether the last byte was Escape, alone or at the beginning of a key sequence.
     escape: bool,
-    /// What follows is the letter of a key.
+    /// Whether the next letter belongs to a key sequence.
     is_key: bool,
 }
 
-/// What is pasted, where the terminal says what is.
+/// A bracketed paste, on terminals that support it.
 #[derive(Default)]
 struct Paste {
-    /// Line ends in it belong to the text.
+    /// Whether line ends belong to the text.
     has_lines: bool,
-    /// It goes on.
+    /// Whether the paste is still open.
     is_open: bool,
-    /// The last of it was a carriage return.
+    /// Whether its last character was a carriage return.
     returned: bool,
-    /// Its first line is over, and no other is taken.
+    /// Whether its first line has ended, if only one line is accepted.
     is_past: bool,
-    /// Something was dropped.
+    /// Whether any input was dropped.
     dropped: bool,
 }
 
 impl TypedText {
-    /// A text of several lines, which can be pasted.
+    /// Starts a text of several lines, which can be pasted.
     #[must_use]
     pub fn of_lines() -> Self {
         let mut text = Self::default();
@@ -66,7 +66,7 @@ impl TypedText {
         text
     }
 
-    /// Nothing typed yet of an answer of this type.
+    /// Starts an answer of this type.
     #[must_use]
     pub fn answering(answer_type: &AnswerType) -> Self {
         match answer_type {
@@ -75,12 +75,12 @@ impl TypedText {
         }
     }
 
-    /// Whether something that came was dropped since this was asked.
+    /// Whether input was dropped since the last call.
     pub fn has_dropped(&mut self) -> bool {
         std::mem::take(&mut self.edited.paste.dropped)
     }
 
-    /// Takes what the keys sent. What follows the end of the line is dropped: nobody saw what it would answer.
+    /// Handles typed bytes. Input after the end of the line is dropped, because nobody has seen what it would answer.
     pub fn take(&mut self, bytes: &[u8]) -> LineState {
         for (at, byte) in bytes.iter().enumerate() {
             if self.edited.state.is_some() {
@@ -88,7 +88,7 @@ impl TypedText {
                 self.edited.paste.dropped |= is_said;
                 break;
             }
-            // An escape is told apart from the keys that begin with one by what follows.
+            // The byte after Escape tells whether it was typed alone or begins a key sequence.
             match byte {
                 b'\r' | b'\n' if self.edited.escape && self.edited.input.value().is_empty() => {
                     self.edited.state = Some(LineState::Ended("\x1b".into()));
@@ -105,17 +105,17 @@ impl TypedText {
         self.edited.state.take().unwrap_or(LineState::Open)
     }
 
-    /// Bytes of the text so far.
+    /// Length of the text in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
         self.edited.input.value().len()
     }
 
-    /// What shows the line as it is now, in so many columns, with the cursor where it is typed on.
+    /// Returns the text that shows the line in a width in columns, with the cursor in its place.
     #[must_use]
     pub fn draw(&self, width: usize) -> String {
         let input = &self.edited.input;
-        // One column is left free, so that no line ends at the edge.
+        // One column stays free, so that no line reaches the edge.
         let room = width.saturating_sub(MARK.len() + 1).max(1);
         let scroll = input.visual_scroll(room);
         let column = MARK.len() + input.visual_cursor().saturating_sub(scroll);
@@ -123,7 +123,7 @@ impl TypedText {
         format!("\r\x1b[K{MARK}{shown}\r\x1b[{column}C")
     }
 
-    /// What shows a line that was ended, whole.
+    /// Returns the text that shows a finished line in full.
     #[must_use]
     pub fn ended(text: &str) -> String {
         let shown: String = text.chars().map(seen).collect();
@@ -131,7 +131,7 @@ impl TypedText {
     }
 }
 
-/// What stands for a character on one line.
+/// The symbol for a character on a single line.
 fn seen(letter: char) -> char {
     match letter {
         '\n' => '⏎',
@@ -140,7 +140,7 @@ fn seen(letter: char) -> char {
     }
 }
 
-/// The part of a text that begins after so many columns, and has room in so many.
+/// The part of a text that begins at a column and fits into `room` columns.
 fn columns(text: &str, from: usize, room: usize) -> String {
     let (mut at, mut shown) = (0, String::new());
     for letter in text.chars().map(seen) {
@@ -155,7 +155,7 @@ fn columns(text: &str, from: usize, room: usize) -> String {
 
 impl EditedText {
     fn does(&mut self, request: InputRequest) {
-        // What changes nothing is no mistake.
+        // A request without effect is not an error.
         let _ = self.input.handle(request);
     }
 
@@ -163,12 +163,12 @@ impl EditedText {
         self.state.get_or_insert(state);
     }
 
-    /// The line as it is when it was ended. A line end that a paste ended with is none of the text.
+    /// The text of a finished line, without line ends at the end of a paste.
     fn text(&self) -> String {
         self.input.value().trim_end_matches('\n').to_owned()
     }
 
-    /// Takes a character of a paste.
+    /// Handles a character of a paste.
     fn pasted(&mut self, letter: char) {
         let is_second_half = letter == '\n' && self.paste.returned;
         self.paste.returned = letter == '\r';
@@ -182,7 +182,7 @@ impl EditedText {
         }
     }
 
-    /// A key whose name ends with this letter.
+    /// Handles a key sequence that ends with this letter.
     fn key(&mut self, letter: char, by_word: bool) {
         match letter {
             'D' if by_word => self.does(InputRequest::GoToPrevWord),
@@ -239,7 +239,7 @@ impl Perform for EditedText {
 
     fn csi_dispatch(&mut self, params: &Params, _: &[u8], _: bool, action: char) {
         let numbers: Vec<u16> = params.iter().filter_map(|it| it.first().copied()).collect();
-        // Alt, Ctrl or both, as terminals count them.
+        // Modifiers as terminals encode them: Alt, Ctrl or both.
         let by_word = matches!(numbers.get(1), Some(3 | 5 | 7));
         match (action, numbers.first()) {
             ('~', Some(200)) => self.paste.begin(),

@@ -1,20 +1,20 @@
-//! What is written on a terminal besides prompts.
+//! Output of a terminal besides prompts.
 
 use std::io::{self, Write};
 
 use super::{drawn::Drawn, show::ShownText};
 
-/// Where what is no prompt goes.
+/// Output streams for everything except prompts.
 pub(super) struct Lines {
     pub(super) notes: Box<dyn Write + Send>,
     pub(super) answer: Box<dyn Write + Send>,
     pub(super) drawn: Drawn,
-    /// What shows a change that has more lines than the terminal.
+    /// Command that shows changes longer than the screen.
     pub(super) pager: Option<String>,
 }
 
 impl Lines {
-    /// Writes a text in place of the last lines, and these after it.
+    /// Writes a text above the status lines.
     pub(super) fn write(&mut self, text: &ShownText, width: usize) -> io::Result<()> {
         self.erase(width)?;
         let (to, text) = match text {

@@ -1,7 +1,7 @@
-//! What is going on in a turn, for the last lines of a terminal: what runs, for how long, and the last lines that it
-//! printed. Pure: told what happens and what time it is, it gives the lines.
+//! Status lines about a running turn: each running call, its time, and its last lines of output. Pure: the lines follow
+//! from updates and times.
 //!
-//! Nothing is shown of what takes less than 300 ms, nor while a person is asked or text comes.
+//! Nothing is shown in the first 300 ms of an activity, while a person is asked, or while text arrives.
 
 #[cfg(test)]
 mod tests;
@@ -13,40 +13,40 @@ use tokio::time::Instant;
 
 use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update};
 
-/// What takes less time is not shown.
-const QUICK: Duration = Duration::from_millis(300);
-/// How often what is shown changes.
+/// Activities shorter than this are not shown.
+const SHOW_AFTER: Duration = Duration::from_millis(300);
+/// Interval between changes of the status lines.
 const FRAME: Duration = Duration::from_millis(100);
-/// Lines of a running call's output that are shown.
-const LINES: usize = 4;
-/// Bytes of a line that is not over which are kept.
-const LINE: usize = 4096;
+/// Number of output lines shown of a running call.
+const MAX_LINES: usize = 4;
+/// Number of bytes kept of an unfinished line.
+const MAX_LINE: usize = 4096;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// What is going on in a turn.
+/// The activities of a turn.
 #[derive(Debug)]
 pub struct Live {
     calls: Vec<RunningCall>,
-    /// Prompts that are open.
+    /// Number of open prompts.
     asked: usize,
-    /// Since when nothing came of the model that is waited for; none while something does.
+    /// Start of the current wait for the model; `None` while its response arrives.
     waiting: Option<Instant>,
-    /// An inquiry runs.
+    /// Number of calls in running inquiries.
     inquiries: usize,
 }
 
-/// A call that runs.
+/// A running call.
 #[derive(Debug)]
 struct RunningCall {
     id: String,
     what: String,
     since: Instant,
-    /// The last lines that it printed; the last one may go on.
+    /// Last lines of output; the last one may be unfinished.
     lines: Vec<String>,
 }
 
 impl Live {
-    /// A turn begins: the model is waited for.
+    /// Starts a turn by waiting for the model.
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Live {
         }
     }
 
-    /// Takes in what happened.
+    /// Handles an update of the turn.
     pub fn update(&mut self, update: &Update, now: Instant) {
         match update {
             Update::Text { .. } | Update::Reasoning { .. } => self.waiting = None,
@@ -111,7 +111,7 @@ impl Live {
         }
     }
 
-    /// The lines to show now; none where there is nothing to show.
+    /// The lines to show now; empty if nothing is to be shown.
     #[must_use]
     pub fn lines(&self, now: Instant) -> Vec<String> {
         let mut lines = Vec::new();
@@ -119,7 +119,7 @@ impl Live {
             return lines;
         }
         for call in &self.calls {
-            if now < call.since + QUICK {
+            if now < call.since + SHOW_AFTER {
                 continue;
             }
             lines.push(line(&call.what, now - call.since));
@@ -127,25 +127,25 @@ impl Live {
         }
         if let Some(since) = self.waiting
             && self.calls.is_empty()
-            && now >= since + QUICK
+            && now >= since + SHOW_AFTER
         {
             let what = match self.inquiries {
                 0 => "waiting for the model",
-                _ => "the model answers a question of a tool",
+                _ => "the model answers a tool's question",
             };
             lines.push(line(what, now - since));
         }
         lines
     }
 
-    /// The last lines that a call printed which still runs, as they are shown.
+    /// The last output lines of a running call, as shown.
     #[must_use]
     pub fn printed(&self, call_id: &str) -> Vec<String> {
         let call = self.calls.iter().find(|call| call.id == call_id);
         call.map_or_else(Vec::new, |call| call.last_lines().collect())
     }
 
-    /// When the lines may be others than now.
+    /// The next time at which the lines may change.
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<Instant> {
         if self.asked > 0 {
@@ -154,8 +154,8 @@ impl Live {
         let began = self.calls.iter().map(|call| call.since);
         let waits = self.waiting.filter(|_| self.calls.is_empty());
         let next = |since: Instant| {
-            if now < since + QUICK {
-                since + QUICK
+            if now < since + SHOW_AFTER {
+                since + SHOW_AFTER
             } else {
                 now + FRAME
             }
@@ -168,7 +168,7 @@ impl RunningCall {
     fn last_lines(&self) -> impl Iterator<Item = String> {
         let printed = self.lines.iter().filter(|line| !line.trim().is_empty());
         let printed: Vec<&String> = printed.collect();
-        let from = printed.len().saturating_sub(LINES);
+        let from = printed.len().saturating_sub(MAX_LINES);
         let last = printed.into_iter().skip(from);
         last.map(|line| format!("  │ {line}"))
     }
@@ -181,7 +181,7 @@ impl RunningCall {
                 None => (part, false),
             };
             if let Some(last) = self.lines.last_mut()
-                && last.len() < LINE
+                && last.len() < MAX_LINE
             {
                 last.push_str(&piece.replace('\t', " "));
             }
@@ -189,11 +189,11 @@ impl RunningCall {
                 self.lines.push(String::new());
             }
         }
-        // Empty lines are not shown, and so not counted.
+        // Blank lines are not shown, so they are not counted.
         let mut kept = 0;
         for at in (0..self.lines.len()).rev() {
             kept += usize::from(!self.lines[at].trim().is_empty());
-            if kept > LINES {
+            if kept > MAX_LINES {
                 self.lines.drain(..=at);
                 break;
             }
@@ -213,11 +213,11 @@ fn what(name: &str, title: &str) -> String {
 fn line(what: &str, took: Duration) -> String {
     let frame = took.as_millis() / FRAME.as_millis();
     let frame = usize::try_from(frame).unwrap_or(0) % SPINNER.len();
-    format!("{} {what} · {}", SPINNER[frame], in_words(took))
+    format!("{} {what} · {}", SPINNER[frame], elapsed(took))
 }
 
-/// How long something took.
-fn in_words(took: Duration) -> String {
+/// A duration for people.
+fn elapsed(took: Duration) -> String {
     let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
     match seconds {
         0..60 => format!("{seconds}.{tenths} s"),

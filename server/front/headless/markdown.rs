@@ -1,26 +1,27 @@
-//! Text of a model on a terminal, as it comes: light markdown.
+//! Renders a model's text on a terminal as it arrives, with basic Markdown.
 //!
-//! Blocks are told apart by how their lines begin, and what stands in a line is read by pulldown-cmark. Text is given
-//! out as soon as nothing that may follow changes it: what may be the beginning of something, such as `**`, is held
-//! back until that ends, with its line or after 200 characters. Nothing of the text is left out but the marks of what
-//! is shown in another way, and a star that may belong to the name of a file is no mark.
+//! Blocks are recognised by the beginnings of their lines; pulldown-cmark parses the text within a line. Text is
+//! written as soon as nothing that follows can change it. A possible construct such as `**` is delayed until it ends,
+//! until the line ends, or for 200 characters. Only the marks of rendered constructs are removed, and a star that may
+//! belong to a file name is not a mark.
 
 #[cfg(test)]
 mod tests;
 
+use anstyle::{AnsiColor, Style};
 use aside_base::visible::visible;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::paint::{Paint, Tone};
+use super::paint::Paint;
 
-/// Characters that are held back at the most.
-const HELD: usize = 200;
-/// What begins something within a line.
+/// Maximum number of characters to delay.
+const MAX_HELD: usize = 200;
+/// Characters that begin a construct within a line.
 const MARKS: [char; 4] = ['*', '`', '[', '\\'];
-/// What a part of a line is read behind, so that no beginning of a block is seen in it.
+/// Prefix for parsing part of a line, so that its beginning is not taken for a block.
 const BEFORE: &str = "· ";
 
-/// A page as it is shown on a terminal.
+/// Renders a whole page for a terminal.
 #[must_use]
 pub fn rendered(page: &str, paint: Paint) -> String {
     let mut stream = MarkdownStream::new(paint);
@@ -28,38 +29,38 @@ pub fn rendered(page: &str, paint: Paint) -> String {
     shown + &stream.end()
 }
 
-/// The text of one step.
+/// Renderer of one step's text.
 #[derive(Debug)]
 pub struct MarkdownStream {
     paint: Paint,
-    /// What came of the line and was not given out yet.
+    /// Text of the line that was not written yet.
     held: String,
     line: LineKind,
-    /// The last character that was given out of the line.
+    /// The last character written of the line.
     last: Option<char>,
-    /// The fence that ends the block of code that the text is in.
+    /// Fence of the open code block.
     fence: Option<String>,
-    /// Line ends that are given out with what follows them.
+    /// Number of line ends that are written before the next text.
     breaks: usize,
-    /// Something was given out.
+    /// Whether anything was written.
     begun: bool,
 }
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineKind {
-    /// Too little of it came to know.
+    /// Unknown so far.
     Unknown,
-    /// Text, or an item of a list whose mark was given out.
+    /// Text, or a list item whose bullet was written.
     Text,
-    /// A heading whose mark was left out.
+    /// A heading, without its mark.
     Heading,
-    /// As it is: code, a row of a table.
+    /// Unchanged text: code, or a row of a table.
     Verbatim,
 }
 
 impl MarkdownStream {
-    /// Nothing came yet. Without colours the text is shown as it is.
+    /// Starts a text. Without colours it is shown unchanged.
     #[must_use]
     pub fn new(paint: Paint) -> Self {
         Self {
@@ -73,7 +74,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Takes a piece of the text, and gives what is to be written.
+    /// Adds a piece of the text, and returns the text to write.
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for part in piece.split_inclusive('\n') {
@@ -91,7 +92,7 @@ impl MarkdownStream {
         out
     }
 
-    /// The text is over: what was held back, and the end of its last line.
+    /// Ends the text: returns what was delayed and the last line end.
     pub fn end(&mut self) -> String {
         let mut out = String::new();
         if !self.held.is_empty() {
@@ -104,13 +105,13 @@ impl MarkdownStream {
         out
     }
 
-    /// The cursor is behind text that was given out.
+    /// Whether the cursor stands behind written text.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.begun
     }
 
-    /// Gives out what cannot change of a line that goes on.
+    /// Writes the part of an unfinished line that cannot change.
     fn go_on(&mut self, out: &mut String) {
         if self.line == LineKind::Unknown {
             if may_become_another(&self.held, self.fence.as_deref(), self.paint.on) {
@@ -128,13 +129,13 @@ impl MarkdownStream {
         self.give(true, out);
         self.line = LineKind::Unknown;
         self.last = None;
-        // A text begins with its first line that says something.
+        // Blank lines before the text are dropped.
         if self.begun {
             self.breaks += 1;
         }
     }
 
-    /// Looks at how the line begins, and gives out what stands for its mark.
+    /// Determines the kind of the line, and writes the replacement of its mark.
     fn begin_line(&mut self, out: &mut String) {
         self.line = LineKind::Text;
         if !self.paint.on {
@@ -147,40 +148,40 @@ impl MarkdownStream {
             self.line = LineKind::Verbatim;
             if is_fence(text, fence) {
                 self.fence = None;
-                self.take_all(Tone::DIM, out);
+                self.take_all(Style::new().dimmed(), out);
             }
             return;
         }
         if let Some(fence) = fence(text) {
             self.fence = Some(fence.to_owned());
             self.line = LineKind::Verbatim;
-            self.take_all(Tone::DIM, out);
+            self.take_all(Style::new().dimmed(), out);
         } else if is_rule(text) {
             self.line = LineKind::Verbatim;
             self.held = "─".repeat(20);
-            self.take_all(Tone::DIM, out);
+            self.take_all(Style::new().dimmed(), out);
         } else if let Some(rest) = heading(text) {
             self.line = LineKind::Heading;
             self.held = rest.trim_end().trim_end_matches('#').trim_end().to_owned();
         } else if let Some(rest) = item(text) {
             let (mark, rest) = (format!("{}• ", &self.held[..indent]), rest.to_owned());
-            self.write(&mark, Tone::PLAIN, out);
+            self.write(&mark, Style::new(), out);
             self.held = rest;
         } else if let Some(rest) = text.strip_prefix("> ") {
             let rest = rest.to_owned();
-            self.write("│ ", Tone::DIM, out);
+            self.write("│ ", Style::new().dimmed(), out);
             self.held = rest;
         } else if text.starts_with('|') {
             self.line = LineKind::Verbatim;
         }
     }
 
-    /// Gives out what is held back of the line, as far as nothing that may follow changes it.
+    /// Writes the delayed text of the line as far as nothing that follows can change it.
     fn give(&mut self, is_whole: bool, out: &mut String) {
         let tone = if self.line == LineKind::Heading {
-            Tone::BOLD
+            Style::new().bold()
         } else {
-            Tone::PLAIN
+            Style::new()
         };
         while !self.held.is_empty() {
             let mark = (self.line != LineKind::Verbatim)
@@ -219,7 +220,7 @@ impl MarkdownStream {
         }
     }
 
-    /// What the mark at the beginning of what is held back begins.
+    /// Determines the construct that begins with the mark at the start of the delayed text.
     fn construct(&self, is_whole: bool) -> Construct {
         let mark = self.held.chars().next().unwrap_or_default();
         let run = self.held.len() - self.held.trim_start_matches(mark).len();
@@ -245,19 +246,19 @@ impl MarkdownStream {
             return Construct::Literal(run);
         }
         match whole_construct(&self.held) {
-            // What follows the end may still change where it ends.
+            // Text after the end may still move the end.
             Some(length) if is_whole || length < self.held.len() => Construct::Whole(length),
-            _ if is_whole || self.held.chars().count() > HELD => Construct::Literal(run),
+            _ if is_whole || self.held.chars().count() > MAX_HELD => Construct::Literal(run),
             _ => Construct::Open,
         }
     }
 
-    fn take_all(&mut self, tone: Tone, out: &mut String) {
+    fn take_all(&mut self, tone: Style, out: &mut String) {
         let text = std::mem::take(&mut self.held);
         self.write(&text, tone, out);
     }
 
-    fn write(&mut self, text: &str, tone: Tone, out: &mut String) {
+    fn write(&mut self, text: &str, tone: Style, out: &mut String) {
         if text.is_empty() || (!self.begun && text.trim().is_empty()) {
             return;
         }
@@ -268,17 +269,17 @@ impl MarkdownStream {
     }
 }
 
-/// What begins with a mark.
+/// A possible construct at a mark.
 enum Construct {
-    /// These bytes are shown in another way.
+    /// A construct of this length in bytes.
     Whole(usize),
-    /// These bytes are text.
+    /// Plain text of this length in bytes.
     Literal(usize),
-    /// It is not known yet.
+    /// Undecided so far.
     Open,
 }
 
-/// How many bytes the construct has with which this text begins, if it does and the construct has an end.
+/// Length in bytes of the complete construct at the start of `text`, if there is one.
 fn whole_construct(text: &str) -> Option<usize> {
     let source = format!("{BEFORE}{text}");
     let mut events = Parser::new(&source).into_offset_iter();
@@ -288,7 +289,7 @@ fn whole_construct(text: &str) -> Option<usize> {
 }
 
 /// The texts of a construct, and how each is shown.
-fn leaves(source: &str, tone: Tone) -> Vec<(String, Tone)> {
+fn leaves(source: &str, tone: Style) -> Vec<(String, Style)> {
     if let Some(escaped) = source.strip_prefix('\\') {
         return vec![(escaped.to_owned(), tone)];
     }
@@ -303,7 +304,7 @@ fn leaves(source: &str, tone: Tone) -> Vec<(String, Tone)> {
                 Tag::Emphasis => now.italic(),
                 Tag::Link { dest_url, .. } => {
                     links.push(dest_url.into_string());
-                    now.underlined()
+                    now.underline()
                 }
                 _ => now,
             }),
@@ -313,16 +314,19 @@ fn leaves(source: &str, tone: Tone) -> Vec<(String, Tone)> {
                     && let Some(url) = links.pop()
                     && leaves.last().is_none_or(|(text, _)| *text != url)
                 {
-                    leaves.push((format!(" ({url})"), tone.dim()));
+                    leaves.push((format!(" ({url})"), tone.dimmed()));
                 }
             }
-            Event::Code(code) => leaves.push((code.into_string(), now.code())),
+            Event::Code(code) => leaves.push((
+                code.into_string(),
+                now.fg_color(Some(AnsiColor::Cyan.into())),
+            )),
             Event::Text(text) => {
                 let skipped = BEFORE.len().saturating_sub(range.start).min(text.len());
                 leaves.push((text[skipped..].to_owned(), now));
             }
             Event::SoftBreak | Event::HardBreak => leaves.push((" ".into(), now)),
-            // HTML and the like stays as it is.
+            // HTML and the like stay unchanged.
             _ => leaves.push((source[range].to_owned(), now)),
         }
     }
@@ -330,7 +334,7 @@ fn leaves(source: &str, tone: Tone) -> Vec<(String, Tone)> {
     leaves
 }
 
-/// Whether more of the line may make something else of it.
+/// Whether further text may change the kind of the line.
 fn may_become_another(line: &str, fence: Option<&str>, painted: bool) -> bool {
     if !painted {
         return false;
@@ -338,7 +342,7 @@ fn may_become_another(line: &str, fence: Option<&str>, painted: bool) -> bool {
     let text = line.trim_start();
     let first = text.chars().next();
     if let Some(fence) = fence {
-        // The end of the block is known when its line is whole.
+        // The end of a block is certain only when its line ends.
         return first.is_none_or(|first| fence.starts_with(first))
             && text.trim_start_matches(&fence[..1]).trim().is_empty();
     }
@@ -347,7 +351,7 @@ fn may_become_another(line: &str, fence: Option<&str>, painted: bool) -> bool {
         Some('`' | '~') => {
             let mark = &text[..1];
             let rest = text.trim_start_matches(mark);
-            // A fence's line has what language it is; it is known when it is whole.
+            // The line of a fence names the language, so it is certain only when it ends.
             rest.is_empty() || text.len() - rest.len() >= 3
         }
         Some('#') => {
@@ -361,7 +365,7 @@ fn may_become_another(line: &str, fence: Option<&str>, painted: bool) -> bool {
     }
 }
 
-/// The fence that begins a block of code.
+/// The opening fence of a code block in this line.
 fn fence(text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|mark| "`~".contains(*mark))?;
     let rest = text.trim_start_matches(mark);
@@ -369,7 +373,7 @@ fn fence(text: &str) -> Option<&str> {
     (fence.len() >= 3 && !rest.contains('`')).then_some(fence)
 }
 
-/// Whether this line ends the block that begins with this fence.
+/// Whether this line closes a code block with this fence.
 fn is_fence(text: &str, fence: &str) -> bool {
     let rest = text.trim_end();
     rest.len() >= fence.len() && rest.chars().all(|mark| fence.starts_with(mark))
@@ -380,21 +384,21 @@ fn is_rule(text: &str) -> bool {
     marks.len() >= 3 && "-*_".contains(marks[0]) && marks.iter().all(|mark| *mark == marks[0])
 }
 
-/// What a heading says.
+/// Text of a heading.
 fn heading(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();
     ((1..=6).contains(&level) && rest.starts_with(' ')).then(|| rest.trim_start())
 }
 
-/// What an item of a list says that has no number.
+/// Text of a bulleted list item.
 fn item(text: &str) -> Option<&str> {
     ["- ", "* ", "+ "]
         .iter()
         .find_map(|mark| text.strip_prefix(mark))
 }
 
-/// How many bytes at the end may be a part of a character that is made of several.
+/// Number of bytes at the end that may be part of a character made of several code points.
 fn unfinished(text: &str) -> usize {
     let joins = |letter: &char| !letter.is_ascii() && !letter.is_alphanumeric();
     let tail = text.chars().rev().take_while(joins).take(16);

@@ -1,13 +1,13 @@
-//! The user's message: from the command line, standard input, and attached files.
+//! Composes the user's message from the command line, standard input, and attached files.
 
 use std::io::{IsTerminal, Read};
 
-use rustix::fs::{FileType, fstat};
+use aside_base::system::streams::stdin_is_given;
+use aside_session::attach::{AttachError, AttachedContent, AttachedFile, together};
 
 use super::args::Attach;
-use crate::session::attach::{AttachError, AttachedContent, AttachedFile, together};
 
-/// The user's message and what came with it.
+/// The user's message with its attachments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComposedMessage {
     /// The message, not empty.
@@ -16,30 +16,22 @@ pub struct ComposedMessage {
     pub attachments: Vec<AttachedFile>,
 }
 
-/// What standard input is.
+/// State of standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stdin {
-    /// A pipe or a file: somebody put something there.
+    /// A pipe or a file with content for this command.
     Given,
     /// A terminal, or nothing.
     NotGiven,
 }
 
 impl Stdin {
-    /// What the standard input of this process is. `/dev/null` and the like, which is what a service or a
-    /// build server gives, is nothing.
+    /// Determines the state for this process. `/dev/null` and other devices, as services and build servers use them,
+    /// count as [`Stdin::NotGiven`].
     #[must_use]
     pub fn of_process() -> Self {
         let stdin = std::io::stdin();
-        let is_given = !stdin.is_terminal()
-            && fstat(&stdin).is_ok_and(|stat| {
-                let kind = FileType::from_raw_mode(stat.st_mode);
-                matches!(
-                    kind,
-                    FileType::Fifo | FileType::RegularFile | FileType::Socket
-                )
-            });
-        if is_given {
+        if !stdin.is_terminal() && stdin_is_given() {
             Self::Given
         } else {
             Self::NotGiven
@@ -47,11 +39,11 @@ impl Stdin {
     }
 }
 
-/// Puts the message together. `prompt` is the argument: `-` means standard input, which is otherwise the
-/// message where there is no argument, and an attachment where there is one.
+/// Composes the message. `prompt` is the argument; `-` stands for standard input. Otherwise standard input is the
+/// message if there is no argument, and an attachment if there is one.
 ///
 /// # Errors
-/// One sentence: there is no message, or something cannot be read.
+/// A sentence if there is no message or something cannot be read.
 pub fn gather(
     prompt: Option<&str>,
     attach: &[Attach],
@@ -75,7 +67,7 @@ pub fn gather(
         }
     };
     if text.trim().is_empty() {
-        return Err("the message is empty; say what is to be done".into());
+        return Err("the message is empty; say what to do".into());
     }
     Ok(ComposedMessage { text, attachments })
 }
@@ -96,7 +88,7 @@ fn attached(attach: &Attach) -> Result<AttachedFile, AttachError> {
     })
 }
 
-/// These lines, counted from 1, with their line ends.
+/// The lines from `from` to `to`, counted from 1, with their line ends.
 fn lines(text: &str, from: u32, to: u32) -> String {
     let skipped = from.saturating_sub(1) as usize;
     text.split_inclusive('\n')
@@ -105,14 +97,14 @@ fn lines(text: &str, from: u32, to: u32) -> String {
         .collect()
 }
 
-/// Standard input as the message itself.
+/// Reads standard input as the message.
 fn text_of(input: impl Read) -> Result<String, String> {
     let given = AttachedFile::read("standard input", input).map_err(|error| error.to_string())?;
     match given.content {
         AttachedContent::Text(text) => Ok(text),
         AttachedContent::Media(media, _) => Err(format!(
-            "standard input is {}, which says nothing of what is to be done; give a message as an argument too",
-            media.words()
+            "standard input is {} without a message; give one as an argument too",
+            media.noun()
         )),
     }
 }
@@ -153,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_comes_from_the_argument_or_from_standard_input() {
+    fn message_comes_from_argument_or_standard_input() {
         check(Some("fix it"), None, "fix it", &[]);
         check(None, Some("fix it\n"), "fix it\n", &[]);
         check(Some("-"), Some("fix it"), "fix it", &[]);
@@ -167,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_piped_in_is_attached_and_is_no_message() {
+    fn piped_images_are_attachments() {
         let png: &[u8] = include_bytes!("../../../tests/media/red.png");
         let given = |prompt| gather(prompt, &[], Stdin::Given, png);
         let attached = given(Some("What is it?")).expect("a message").attachments;
@@ -176,17 +168,17 @@ mod tests {
             (attached[0].name.as_str(), &attached[0].content),
             ("stdin", &expected)
         );
-        let said = "standard input is an image, which says nothing of what is to be done; \
-                    give a message as an argument too";
+        let said = "standard input is an image without a message; \
+                    give one as an argument too";
         assert_eq!(given(None).expect_err("no message"), said);
         assert_eq!(given(Some("-")).expect_err("no message"), said);
     }
 
     #[test]
-    fn there_is_no_turn_without_a_message() {
+    fn turns_require_a_message() {
         let none = "there is no message; give one as an argument or on standard input";
         assert_eq!(message(None, None), Err(none.into()));
-        let empty = "the message is empty; say what is to be done";
+        let empty = "the message is empty; say what to do";
         assert_eq!(message(Some(" "), None), Err(empty.into()));
         assert_eq!(message(None, Some("\n")), Err(empty.into()));
     }
@@ -217,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_attached_is_said() {
+    fn invalid_attachments_are_reported() {
         let (folder, path) = file(b"one\n\xff");
         let said = attach(path, None).expect_err("no text");
         assert!(

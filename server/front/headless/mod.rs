@@ -1,23 +1,23 @@
-//! The front end without an editor: a command line, a terminal to ask on where there is one, and output
-//! for people or programs.
+//! The front end without an editor: a command line, prompts on a terminal if there is one, and output for people or
+//! programs.
 //!
-//! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
-//! and questions go to the terminal itself, so that pipes stay free.
+//! Invariant: standard output receives only the answer. Progress goes to standard error and prompts go to the terminal
+//! itself, so that pipes stay usable.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`args`], [`place`] | the command line; the workspace and the engine that a command works with |
-//! | [`run`], [`demo`], [`message`] | the commands that begin a turn; the user's message |
-//! | [`watch`], [`exit`] | a turn from its beginning to its exit code |
-//! | [`hints`] | the command lines that go on with a turn |
-//! | [`show`], [`refused`], [`output`] | a turn on the terminal, and why a call was refused (both pure); its answer on standard output |
-//! | [`markdown`], [`live`] | text as it comes, and what is going on (both pure) |
-//! | [`ask`], [`barred`], [`line`] | a prompt as text, and what a typed line says; text of others in it; the line while it is typed (all pure) |
-//! | [`terminal`] | the terminal that a prompt is asked on |
-//! | [`lines`], [`drawn`] | what is written on it besides prompts; its last lines (pure) |
-//! | [`modes`], [`pager`] | the modes of a terminal; a long change, shown by the person's own pager |
-//! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`mcp`], [`model`], [`trust`] | a command each |
-//! | [`failure`], [`streams`], [`paint`], [`wrap`] | why a command failed; where it writes; colours; lines that fit |
+//! | [`args`], [`place`] | the command line; the workspace and the engine of a command |
+//! | [`run`], [`demo`], [`message`] | commands that start a turn; the user's message |
+//! | [`watch`], [`exit`] | a turn from its start to its exit code |
+//! | [`hints`] | suggested command lines for continuing a turn |
+//! | [`show`], [`refused`], [`output`] | a turn on the terminal and explanations of refusals (both pure); its answer on standard output |
+//! | [`markdown`], [`live`] | text while it arrives, and running activities (both pure) |
+//! | [`ask`], [`barred`], [`line`] | prompts as text and the meaning of replies; foreign text inside prompts; the line being typed (all pure) |
+//! | [`terminal`] | the terminal on which prompts are asked |
+//! | [`lines`], [`drawn`] | its other output; its status lines (pure) |
+//! | [`pager`] | long changes in the user's pager |
+//! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`mcp`], [`model`], [`trust`] | one command each |
+//! | [`failure`], [`streams`], [`paint`], [`wrap`] | failures of commands; their output streams; colours; line wrapping |
 
 pub mod approvals;
 pub mod args;
@@ -38,7 +38,6 @@ pub mod markdown;
 pub mod mcp;
 pub mod message;
 pub mod model;
-pub mod modes;
 pub mod output;
 pub mod pager;
 pub mod paint;

@@ -1,6 +1,13 @@
-//! `aside model`.
+//! `aside model`: lists models.
 
 use aside_base::visible::one_line;
+use aside_config::{ModelId, Settings};
+use aside_provider::{
+    Provider as _,
+    abilities::{Abilities, StatedAbilities},
+    models::KnownReasoning,
+    rehearsal::{self, Rehearsal},
+};
 use futures_util::future::join_all;
 
 use super::{
@@ -8,26 +15,17 @@ use super::{
     place::CommandContext,
     streams::Streams,
 };
-use crate::{
-    config::{self, ModelId, Settings},
-    engine::models::{Models, listed::Lists},
-    provider::{
-        Provider as _,
-        abilities::{Abilities, StatedAbilities},
-        models::KnownReasoning,
-        rehearsal::{self, Rehearsal},
-    },
-};
+use crate::engine::models::{Models, listed::Lists};
 
-/// Lists the models of the providers that can be used, a line each, and keeps what the providers said of them.
+/// Lists the models of all usable providers, one per line, and stores what the providers say of them.
 ///
 /// # Errors
-/// Where the configuration cannot be used, or the list not be written.
+/// Fails if the configuration is invalid or the list cannot be written.
 pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let (configuration, _) = place.configuration()?;
     let settings = &configuration.settings;
     let models = place.engine.models(settings);
-    let names = config::usable_providers(settings, models.env().as_ref());
+    let names = aside_config::usable_providers(settings, models.env().as_ref());
     let asked = names.iter().map(|name| ask(name, settings, &models));
     let mut lists = Lists::read(models.state_dir());
     let (mut rows, mut said) = (scripts()?, false);
@@ -38,22 +36,22 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
                 rows.extend(answer.rows);
                 said = true;
             }
-            // It was only tried whether there is one.
+            // Ollama is not configured; this was only an attempt to find it.
             Err(_) if name == "ollama" && !models.expects_ollama(settings) => {}
-            Err(why) => streams.note(&not_known(name, &why)),
+            Err(why) => streams.note(&list_failure(name, &why)),
         }
     }
     streams.say(&table(&rows))?;
     streams.note("rehearsal/PATH plays a script of your own.");
     if said && let Err(error) = lists.write(models.state_dir()) {
         streams.note(&format!(
-            "What the providers said of their models cannot be kept: {error}; {CHECK_STATE}."
+            "Cannot store the lists of models: {error}; {CHECK_STATE}."
         ));
     }
     Ok(())
 }
 
-/// What a provider said.
+/// A provider's list of models.
 struct ListAnswer {
     base: String,
     models: Vec<(String, StatedAbilities)>,
@@ -80,8 +78,8 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAns
                 model: model.clone(),
                 ..id.clone()
             };
-            let reasoning = models.reasoning(&id, stated, settings)?;
-            let abilities = models.abilities(&id, stated, settings)?;
+            let reasoning = models.reasoning(&id, stated, settings);
+            let abilities = models.abilities(&id, stated, settings);
             Ok(row(&id, reasoning, &abilities))
         })
         .collect::<Result<Vec<Row>, String>>()?;
@@ -92,15 +90,15 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAns
     })
 }
 
-/// Why the models of a provider are not known. It was asked for none of them, so that none is named.
-fn not_known(provider: &str, why: &str) -> String {
+/// Message about a provider whose models cannot be listed. The request was for no particular model, so none is named.
+fn list_failure(provider: &str, why: &str) -> String {
     let why = why
         .strip_prefix(&format!("{provider}/any: "))
         .unwrap_or(why);
-    format!("The models of {provider} are not known: {why}.")
+    format!("The models of {provider} cannot be listed: {why}.")
 }
 
-/// Model, context, output, reasoning, price of input, of output.
+/// Columns: model, context window, maximum output, reasoning, price of input, price of output.
 type Row = [String; 6];
 
 const HEAD: [&str; 6] = [
@@ -144,12 +142,12 @@ fn row(id: &ModelId, reasoning: KnownReasoning, abilities: &Abilities) -> Row {
         size(abilities.context_window),
         size(abilities.max_output),
         reasoning.to_owned(),
-        price(prices.map(|prices| prices.input)),
-        price(prices.map(|prices| prices.output)),
+        price(prices.map(|prices| prices.rates.input)),
+        price(prices.map(|prices| prices.rates.output)),
     ]
 }
 
-/// Tokens, short: `1M`, `1.05M`, `128K`.
+/// A number of tokens in short form: `1M`, `1.05M`, `128K`.
 fn size(tokens: Option<u64>) -> String {
     let Some(tokens) = tokens else {
         return UNKNOWN.to_owned();
@@ -181,15 +179,18 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use aside_base::api::ApiKind;
+    use aside_provider::models;
 
     use super::*;
-    use crate::provider::models;
 
     #[test]
-    fn what_keeps_a_list_away_names_no_model() {
-        let expected = "The models of google are not known: nobody answers.";
-        assert_eq!(not_known("google", "google/any: nobody answers"), expected);
-        assert_eq!(not_known("google", "nobody answers"), expected);
+    fn list_failures_name_no_model() {
+        let expected = "The models of google cannot be listed: nobody answers.";
+        assert_eq!(
+            list_failure("google", "google/any: nobody answers"),
+            expected
+        );
+        assert_eq!(list_failure("google", "nobody answers"), expected);
     }
 
     #[test]

@@ -11,18 +11,18 @@ use crate::front::wire::{
     methods::{Notification, TurnEnded, TurnUpdated},
 };
 
-/// What is written to standard output, from the first update of a turn to its end.
+/// Writer of a turn's standard output.
 #[derive(Debug)]
 pub struct OutputWriter {
     output: Output,
-    /// Standard output is a terminal, which no text of a model may act on.
+    /// Whether standard output is a terminal, which a model's text must not control.
     is_terminal: bool,
     turn: TurnRef,
     seq: u64,
 }
 
 impl OutputWriter {
-    /// A writer for one start or resume of a turn.
+    /// Creates a writer for one start or resumption of a turn.
     #[must_use]
     pub fn new(output: Output, is_terminal: bool, turn: TurnRef) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl OutputWriter {
         }
     }
 
-    /// What to write when this happened: a line, or nothing.
+    /// Returns the output for an update: one line, or nothing.
     pub fn update(&mut self, update: Update) -> String {
         if self.output != Output::Jsonl {
             return String::new();
@@ -47,8 +47,8 @@ impl OutputWriter {
         }))
     }
 
-    /// What to write when the turn has ended so. As text it is the answer of a completed turn alone: half
-    /// an answer would pass for one.
+    /// Returns the output for the end of the turn. As text it is only the answer of a completed turn, because half an
+    /// answer could pass for a whole one.
     #[must_use]
     pub fn end(&self, end: &TurnCompleted) -> String {
         match (self.output, end.outcome, &end.structured, &end.answer) {
@@ -76,8 +76,8 @@ impl OutputWriter {
     }
 }
 
-/// What is written where no turn began, or it did not end: in the same form as the end of a turn, without its ids. Nothing
-/// as text, which is for people: they are told on standard error.
+/// Output for a turn that did not start or has no end: the form of a turn's end without its ids. Empty as text, because
+/// people read the message on standard error.
 #[must_use]
 pub fn failed(output: Output, failure: &CommandFailure) -> String {
     let code = match failure.code {
@@ -100,7 +100,7 @@ pub fn failed(output: Output, failure: &CommandFailure) -> String {
 }
 
 fn line(message: &impl Serialize) -> String {
-    // These types hold strings, numbers and JSON values: nothing that cannot be written.
+    // These types contain only strings, numbers and JSON values, which can always be serialised.
     serde_json::to_string(message)
         .map(|line| line + "\n")
         .unwrap_or_default()
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn as_text_it_is_the_answer_of_a_completed_turn() {
+    fn text_output_is_the_answer_of_a_completed_turn() {
         let check = |end: TurnCompleted, is_terminal, expected: &str| {
             assert_eq!(writer(Output::Text, is_terminal).end(&end), expected);
         };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn as_json_it_is_one_object() {
+    fn json_output_is_one_object() {
         let end = end(Outcome::Cancelled, "Do", None);
         let written = writer(Output::Json, false).end(&end);
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn as_lines_it_is_every_notification() {
+    fn jsonl_output_is_every_notification() {
         let mut writer = writer(Output::Jsonl, false);
         let text = |text: &str| Update::Text {
             step: 1,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_turn_began_it_is_an_object_all_the_same() {
+    fn failed_starts_are_objects_too() {
         let check = |failure: CommandFailure, code: &str| {
             let object = json!({
                 "outcome": "failed",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_before_the_end_but_lines() {
+    fn only_jsonl_is_written_before_the_end() {
         for output in [Output::Text, Output::Json] {
             let update = Update::Text {
                 step: 1,

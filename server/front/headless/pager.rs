@@ -1,4 +1,4 @@
-//! A long change, shown by the person's own pager.
+//! Shows a long change in the user's pager.
 
 use std::{
     ffi::OsStr,
@@ -7,23 +7,23 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The pager that the person set, as `PAGER` names it; none where it would show nothing better than the terminal does.
+/// The command in `PAGER`; `None` if it is unset or would only print the text.
 #[must_use]
 pub fn pager(named: Option<&OsStr>) -> Option<String> {
     let named = named?.to_str()?.trim();
     (!named.is_empty() && named != "cat").then(|| named.to_owned())
 }
 
-/// Shows a text on the terminal by this pager, and returns when the person has left it.
+/// Shows a text in the pager, and returns when the user leaves it.
 ///
 /// # Errors
-/// Where it cannot be started, or fails.
+/// Fails if the pager cannot be started or fails.
 pub fn show(pager: &str, text: &str, tty: &File) -> io::Result<()> {
     let mut command = Command::new("sh");
     command.args(["-c", pager]).stdin(Stdio::piped());
     command.stdout(tty.try_clone()?).stderr(tty.try_clone()?);
     if std::env::var_os("LESS").is_none() {
-        // Colours as they are, and no second screen for what fits.
+        // Keep colours, and do not use the alternate screen for text that fits.
         command.env("LESS", "FRX");
     }
     let mut shown = command.spawn()?;
@@ -33,7 +33,7 @@ pub fn show(pager: &str, text: &str, tty: &File) -> io::Result<()> {
         .map(|mut to| to.write_all(text.as_bytes()));
     let status = shown.wait()?;
     match written {
-        // Who has seen enough leaves before the end.
+        // The user may leave the pager before the end.
         Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         _ if !status.success() => Err(io::Error::other(format!("{pager} failed: {status}"))),
         _ => Ok(()),
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pager_is_one_that_was_named() {
+    fn pager_requires_a_name() {
         for (named, expected) in [
             (None, None),
             (Some(""), None),

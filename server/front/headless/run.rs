@@ -5,6 +5,12 @@ use std::{
     time::Duration,
 };
 
+use aside_config::{Flag, flags::AnswerFlag};
+use aside_session::{
+    conversation::Conversation,
+    record::{TurnLimits, TurnOptions},
+    replay,
+};
 use aside_turn::{
     record::{PromptId, Word},
     rules::{Client, ToolChoice},
@@ -22,20 +28,12 @@ use super::{
     terminal::{Answers, Terminal},
     watch::Watch,
 };
-use crate::{
-    config::{Flag, flags::AnswerFlag},
-    engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart},
-    session::{
-        conversation::Conversation,
-        record::{TurnLimits, TurnOptions},
-        replay,
-    },
-};
+use crate::engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart};
 
 /// Runs one turn and returns its exit code.
 ///
 /// # Errors
-/// A [`CommandFailure`] where no turn could begin.
+/// A [`CommandFailure`] if the turn could not start.
 pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, CommandFailure> {
     let paint = Paint::of(
         io::stderr().is_terminal(),
@@ -86,7 +84,7 @@ pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, Comm
     Ok(code)
 }
 
-/// A person can be asked where the terminal opens and sees what runs.
+/// Opens the terminal for prompts, if standard error, which shows what runs, is a terminal too.
 pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, Answers)> {
     if forbidden || !io::stderr().is_terminal() {
         return None;
@@ -94,7 +92,7 @@ pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, 
     Terminal::open(paint).ok()
 }
 
-/// The conversation that a new message goes to, or whose last turn goes on.
+/// The conversation that receives the message or whose last turn is resumed.
 fn target(
     args: &args::RunArgs,
     place: &CommandContext,
@@ -105,7 +103,7 @@ fn target(
     }
     let missing = match (args.which.resume, args.which.r#continue) {
         (true, _) => "there is no conversation to resume here; start one with aside run MESSAGE",
-        (_, true) => "there is no conversation to continue here; leave --continue out to start one",
+        (_, true) => "there is no conversation to continue here; omit --continue to start one",
         (false, false) => return Ok(ConversationTarget::New),
     };
     let latest = store.latest()?;
@@ -113,8 +111,7 @@ fn target(
     Ok(ConversationTarget::Existing(latest))
 }
 
-/// How the last turn of a conversation was started. What a new message is about is its own: of that turn it has the
-/// model and the mode alone.
+/// Options of the last turn of a conversation. For a new message only its model and mode are reused.
 fn before(conversation: &Conversation, resume: bool) -> Result<TurnOptions, CommandFailure> {
     let lines = conversation.read_last_turn().map_err(|error| {
         CommandFailure::internal(format!("conversation {}: {error}", conversation.id()))
@@ -131,7 +128,7 @@ fn before(conversation: &Conversation, resume: bool) -> Result<TurnOptions, Comm
     })
 }
 
-/// How the turn is started, for the record: as it was `before`, unless a flag says otherwise.
+/// Options to record for the turn: flags, or the options in `before`.
 fn merge_options(
     args: &args::RunArgs,
     before: TurnOptions,
@@ -144,13 +141,13 @@ fn merge_options(
             let path = place.root.join(path);
             let text = std::fs::read_to_string(&path).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "the schema {} cannot be read: {error}; give a file that can, or the schema itself",
+                    "cannot read the schema {}: {error}; give a readable file, or the schema itself",
                     path.display()
                 ))
             })?;
             let schema = serde_json::from_str(&text).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "the schema {} is not JSON: {error}; correct it",
+                    "the schema {} is not valid JSON: {error}; correct it",
                     path.display()
                 ))
             })?;
@@ -161,9 +158,9 @@ fn merge_options(
         && let Err(error) = jsonschema::validator_for(schema)
     {
         return Err(CommandFailure::usage(format!(
-            "the schema is not a JSON schema: {error} at {}; correct it",
+            "the schema is not a valid JSON schema: {error} at {}; correct it",
             match error.instance_path().as_str() {
-                "" => "its top",
+                "" => "the top level",
                 path => path,
             }
         )));
@@ -219,12 +216,12 @@ fn start(args: &args::RunArgs) -> Result<TurnStart, CommandFailure> {
     })
 }
 
-/// Whole seconds, never less than the time.
+/// Whole seconds, rounded up.
 fn seconds(time: Duration) -> u64 {
     time.as_secs_f64().ceil() as u64
 }
 
-/// Flags that are settings.
+/// Flags that correspond to settings.
 fn config_flags(args: &args::RunArgs, options: &TurnOptions) -> Vec<Flag> {
     let typed = |name: &str, key: &str, value: Value| Flag::Typed {
         name: name.to_owned(),

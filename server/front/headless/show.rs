@@ -1,7 +1,7 @@
-//! What `run` says while a turn runs and when it ends. Pure: told what happens, it gives what is to be written.
+//! Text that `run` prints during a turn and at its end. Pure: updates in, text out.
 //!
-//! Where standard output is a terminal, the text of each step is written there as it comes. Elsewhere the words of a
-//! step are held back until it is known that they are not the answer, since half an answer would pass for one.
+//! If standard output is a terminal, the text of each step is written there as it arrives. Otherwise a step's text is
+//! held back until it is known not to be the answer, because half an answer could pass for a whole one.
 
 #[cfg(test)]
 mod tests;
@@ -9,70 +9,69 @@ mod tests;
 use std::{collections::HashMap, fmt::Write as _, path::PathBuf};
 
 use aside_base::visible::{one_line, visible};
-use aside_turn::record::{By, Level, Outcome, Reason, Status};
-use serde_json::Value;
+use aside_turn::record::{Level, Outcome, Status};
 use url::Url;
 
 use super::{
     hints::{self, Hints},
     markdown::MarkdownStream,
     paint::Paint,
-    refused::{for_a_person, refused},
+    refused::refused,
     wrap::wrapped,
 };
 use crate::front::wire::{
-    CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update, Usage,
+    CallStatus, InquiryStatus, Prompt, QuestionUpdate, TurnCompleted, Update, Usage,
 };
 
-/// Something to be written as it is, and where.
+/// Text to write unchanged, and its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownText {
-    /// On standard error.
+    /// For standard error.
     Note(String),
-    /// On standard output, which is a terminal.
+    /// For standard output, which is a terminal.
     Answer(String),
 }
 
-/// What was seen of a turn so far, as far as later lines need it.
+/// State of a turn as far as later output depends on it.
 #[derive(Debug)]
 pub struct Show {
     paint: Paint,
-    /// Where text is written as it comes; none where it is held back.
+    /// Renderer for text that is written as it arrives; `None` if text is held back.
     stream: Option<MarkdownStream>,
-    /// Reasoning that is shown as it comes.
+    /// Renderer for reasoning, which is shown as it arrives.
     reasoning: MarkdownStream,
-    /// A person is asked on the terminal, and need not be told a second time what.
+    /// Whether prompts are shown on the terminal, so that they need no line of their own.
     attached: bool,
-    /// Names of tools by the provider's id of the call.
+    /// Names of tools by call id.
     tools: HashMap<String, String>,
     /// Texts of open prompts by id.
     prompts: HashMap<String, String>,
-    /// The step whose words these are.
+    /// The step that `words` belongs to.
     step: u32,
     words: String,
-    /// What there is to say of the turn when it ends.
+    /// Facts for the end of the turn.
     about: AboutTurn,
-    /// The files that were changed, as they are called in the workspace.
+    /// Changed files, relative to the workspace.
     changed: Vec<String>,
-    /// Why the request was sent again that was sent again last.
+    /// Reason of the last retry.
     retried: String,
 }
 
-/// What there is to say of a turn when it ends, beside what it says itself.
+/// Facts about a turn that are printed at its end.
 #[derive(Clone, Debug, Default)]
 pub struct AboutTurn {
-    /// Its model, as `provider/model`.
+    /// Model of the turn, as `provider/model`.
     pub model: String,
-    /// The folder of its workspace.
+    /// Folder of the workspace.
     pub root: PathBuf,
-    /// How to go on; none where the conversation is gone with the turn.
+    /// Suggestions for continuing; `None` if the conversation is deleted with the turn.
     pub hints: Option<Hints>,
-    /// The columns of the terminal that is written to, as they are at the time; 0 where it is none.
+    /// Current width of the terminal; `None` or 0 if there is none.
     pub columns: Option<fn() -> usize>,
 }
 
 impl Show {
-    /// Nothing was seen yet. `streams`: standard output is a terminal, and text is written there as it comes.
+    /// Starts without updates. `streams`: standard output is a terminal, and text is written there as it arrives.
     #[must_use]
     pub fn new(paint: Paint, attached: bool, streams: bool, about: AboutTurn) -> Self {
         let (tools, prompts) = (HashMap::new(), HashMap::new());
@@ -91,7 +90,7 @@ impl Show {
         }
     }
 
-    /// Takes in what happened and gives what is to be written: pieces of text, and whole lines.
+    /// Handles an update, and returns the text to write: parts of lines and whole lines.
     pub fn update(&mut self, update: &Update) -> Vec<ShownText> {
         let mut shown = Vec::new();
         if let Update::Edit { uris, .. } = update {
@@ -110,7 +109,7 @@ impl Show {
                 }
                 return nothing_empty(shown);
             }
-            // What is of less weight has to look so.
+            // Reasoning is shown only where it can be dimmed.
             Update::Reasoning { text, .. } if self.paint.on => {
                 self.end_stream(&mut shown);
                 let text = self.reasoning.push(text);
@@ -137,7 +136,7 @@ impl Show {
         nothing_empty(shown)
     }
 
-    /// A prompt is about to be shown: what of the text and the reasoning stands before it.
+    /// Returns the text to write before a prompt is shown.
     pub fn prompt(&mut self) -> Vec<ShownText> {
         let mut shown = Vec::new();
         self.end_reasoning(&mut shown);
@@ -145,8 +144,8 @@ impl Show {
         nothing_empty(shown)
     }
 
-    /// The words of a step are over and were no answer: something else follows them. Those that were held back are
-    /// shown.
+    /// Ends the text of a step that turned out not to be the answer, because something follows it. Text that was held
+    /// back is shown.
     fn end_words(&mut self, shown: &mut Vec<ShownText>) {
         let words = std::mem::take(&mut self.words);
         if self.stream.is_some() {
@@ -159,7 +158,7 @@ impl Show {
         shown.push(ShownText::Note(lines));
     }
 
-    /// Ends the line of the text that is written as it comes.
+    /// Ends the line of text that is written as it arrives.
     fn end_stream(&mut self, shown: &mut Vec<ShownText>) {
         if let Some(stream) = &mut self.stream {
             shown.push(ShownText::Answer(stream.end()));
@@ -171,8 +170,8 @@ impl Show {
         shown.push(ShownText::Note(self.paint.dim(&text)));
     }
 
-    /// The turn has ended so. Gives what is still to be written of its text, and whether the answer stands on standard
-    /// output then.
+    /// Handles the end of the turn. Returns the rest of its text, and whether the answer is now complete on standard
+    /// output.
     pub fn answer(&mut self, end: &TurnCompleted) -> (Vec<ShownText>, bool) {
         let mut shown = Vec::new();
         self.end_reasoning(&mut shown);
@@ -186,7 +185,7 @@ impl Show {
         (nothing_empty(shown), is_shown)
     }
 
-    /// What is said when the turn has ended; the answer of a completed one is not in it.
+    /// Returns the text for the end of the turn, without the answer of a completed one.
     pub fn end(&mut self, end: &TurnCompleted) -> Vec<ShownText> {
         let mut shown = Vec::new();
         if end.outcome != Outcome::Completed {
@@ -217,7 +216,7 @@ impl Show {
         match (&end.error, end.outcome) {
             (Some(error), _) => {
                 let message = one_line(&error.message);
-                say(self.sentence(&format!("{} {message}", self.paint.red("error:"))));
+                say(self.wrapped(&format!("{} {message}", self.paint.red("error:"))));
             }
             (None, Outcome::Failed) => say(self.paint.red("error: the turn failed")),
             (None, Outcome::Cancelled) => {
@@ -259,7 +258,7 @@ impl Show {
         }
     }
 
-    /// The line that says this; none where it is nothing for a terminal, or part of something later.
+    /// The line for an update; `None` if the update has no line of its own.
     fn line(&mut self, update: &Update) -> Option<String> {
         match update {
             Update::ToolCall {
@@ -303,18 +302,18 @@ impl Show {
                     false => &self.retried,
                 };
                 let retry = format!("retry {attempt} in {seconds}.{tenths} s: {reason}");
-                Some(self.paint.yellow(&self.sentence(&retry)))
+                Some(self.paint.yellow(&self.wrapped(&retry)))
             }
             Update::Notice {
                 level: Level::Info,
                 text,
-            } => Some(self.sentence(&format!("note: {}", one_line(text)))),
+            } => Some(self.wrapped(&format!("note: {}", one_line(text)))),
             Update::Notice {
                 level: Level::Warning,
                 text,
             } => {
                 let warning = self.paint.yellow("warning:");
-                Some(self.sentence(&format!("{warning} {}", one_line(text))))
+                Some(self.wrapped(&format!("{warning} {}", one_line(text))))
             }
             Update::Text { .. }
             | Update::Reasoning { .. }
@@ -336,10 +335,7 @@ impl Show {
 
     fn result(&self, call_id: &str, status: Status, summary: &str, exit: Option<i32>) -> String {
         let tool = self.tool(call_id);
-        let summary = match status {
-            Status::Error | Status::Denied => one_line(for_a_person(tool, summary)),
-            Status::Ok | Status::Cancelled => one_line(summary),
-        };
+        let summary = one_line(summary);
         match status {
             Status::Ok if exit.is_some_and(|status| status != 0) => {
                 format!("  {} {tool}: {summary}", self.paint.red("failed"))
@@ -365,43 +361,25 @@ impl Show {
                 line
             }
             QuestionUpdate::Closed {
-                prompt_id,
-                outcome,
-                by,
-                reason,
-                answer,
+                prompt_id, text, ..
             } => {
-                let text = self
+                let question = self
                     .prompts
                     .remove(prompt_id)
                     .unwrap_or_else(|| one_line(prompt_id));
-                let how = match (outcome, answer) {
-                    (PromptOutcome::Answered, Some(Value::String(text))) => one_line(text),
-                    (PromptOutcome::Answered, Some(Value::Null)) => "left out".into(),
-                    (PromptOutcome::Answered, Some(Value::Array(chosen))) => in_words(chosen),
-                    (PromptOutcome::Answered, Some(value)) => value.to_string(),
-                    (PromptOutcome::Answered, None) => "answered".into(),
-                    (PromptOutcome::Redacted, _) => "a secret".into(),
-                    (PromptOutcome::Cancelled, _) => {
-                        let why = reason.as_ref().map_or("unknown", Reason::in_words);
-                        format!("no answer ({})", one_line(why))
-                    }
-                };
-                let who = by
-                    .map(|by| format!(" ({})", author(by)))
-                    .unwrap_or_default();
-                Some(self.paint.dim(&format!("  ? {text} {how}{who}")))
+                let line = format!("  ? {question} {}", one_line(text));
+                Some(self.paint.dim(&line))
             }
         }
     }
 
-    /// A line of less weight.
+    /// A dim line.
     pub(super) fn quiet(&self, line: &str) -> String {
         self.paint.dim(line) + "\n"
     }
 
     /// A sentence, broken between words where the terminal's line ends.
-    fn sentence(&self, text: &str) -> String {
+    fn wrapped(&self, text: &str) -> String {
         let columns = self.about.columns.map_or(0, |columns| columns());
         wrapped(text, "", "  ", columns)
     }
@@ -411,15 +389,15 @@ impl Show {
     }
 }
 
-/// What ended, and the command that goes on with it.
+/// The outcome, with the command that continues.
 fn go_on(what: &str, hint: Option<String>) -> String {
     match hint {
-        Some(hint) => format!("{what}; go on with: {hint}"),
+        Some(hint) => format!("{what}; continue with: {hint}"),
         None => what.to_owned(),
     }
 }
 
-/// How a prompt that waits is answered, and with what.
+/// Lines that tell how to answer an open prompt.
 fn how_to_answer(hints: &Hints, conversation: &str, prompt: &Prompt) -> Vec<String> {
     match hints::values(prompt) {
         Some(values) => vec![
@@ -429,7 +407,7 @@ fn how_to_answer(hints: &Hints, conversation: &str, prompt: &Prompt) -> Vec<Stri
             ),
             format!("  VALUE: {values}"),
         ],
-        // A secret is typed unseen, on a terminal.
+        // A secret is typed hidden, on a terminal.
         None => vec![format!(
             "  answer on a terminal with: {}",
             hints.resume(conversation)
@@ -444,29 +422,6 @@ fn nothing_empty(mut shown: Vec<ShownText>) -> Vec<ShownText> {
     shown
 }
 
-/// The chosen options of an answer.
-fn in_words(chosen: &[Value]) -> String {
-    let texts: Vec<String> = chosen
-        .iter()
-        .filter_map(Value::as_str)
-        .map(one_line)
-        .collect();
-    match texts.as_slice() {
-        [] => "none".into(),
-        texts => texts.join(", "),
-    }
-}
-
-fn author(by: By) -> &'static str {
-    match by {
-        By::User => "you",
-        By::Assistant => "the model",
-        By::Config => "configured",
-        By::Remembered => "remembered",
-        By::Default => "the default",
-    }
-}
-
 fn usage(usage: &Usage) -> String {
     let input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     let mut line = format!("tokens: {input} in");
@@ -476,7 +431,7 @@ fn usage(usage: &Usage) -> String {
     let _ = write!(line, ", {} out", usage.output_tokens);
     let _ = match usage.cost_usd {
         Some(cost) => write!(line, "; {cost:.4} US dollars"),
-        None => write!(line, "; cost not known"),
+        None => write!(line, "; cost unknown"),
     };
     line
 }

@@ -1,47 +1,46 @@
-//! Where a command writes.
+//! Output streams of a command.
 
 use std::io::{self, Write};
 
-use aside_base::visible::visible;
-use rustix::termios::tcgetwinsize;
+use aside_base::{system::terminal::size, visible::visible};
+use aside_session::export::PageReader;
 
 use super::{failure::CommandFailure, markdown::rendered, paint::Paint, wrap};
-use crate::session::export::PageReader;
 
-/// Where a command writes.
+/// Output streams of a command.
 pub struct Streams<'a> {
-    /// Standard output: what was asked for.
+    /// Standard output, for the result.
     pub out: &'a mut dyn Write,
-    /// Standard output is a terminal.
+    /// Whether standard output is a terminal.
     pub is_terminal: bool,
-    /// The columns of that terminal; 0 where sentences are not to be broken.
+    /// Width of that terminal; 0 to wrap nothing.
     pub columns: usize,
-    /// What is shown there has colours.
+    /// Styles for standard output.
     pub paint: Paint,
-    /// Standard error: what else there is to know.
+    /// Standard error, for notes.
     pub notes: &'a mut dyn Write,
-    /// The columns of its terminal, if it is one; else 0.
+    /// Width of the terminal on standard error; 0 if it is not a terminal.
     pub notes_columns: usize,
 }
 
-/// The columns of a terminal; 0 of what is none.
+/// Width of a terminal; 0 if the file is not a terminal.
 #[must_use]
 pub fn columns(of: impl std::os::fd::AsFd) -> usize {
-    tcgetwinsize(of).map_or(0, |size| size.ws_col.into())
+    size(of).0
 }
 
-/// Sentences, a line each, broken between words where a line of so many columns ends.
+/// Wraps sentences, one per line, to a width.
 #[must_use]
 pub fn broken(text: &str, columns: usize) -> String {
     wrap::page(text, 2, columns)
 }
 
 impl Streams<'_> {
-    /// Writes what was asked for; on a terminal nothing in it acts or is unseen. A reader that went away
-    /// wants no more, which is no failure.
+    /// Writes a result. Control characters are made visible on a terminal. A reader that closed the pipe is not an
+    /// error.
     ///
     /// # Errors
-    /// A disk that is full, and the like.
+    /// Fails if the text cannot be written, for example to a full disk.
     pub fn say(&mut self, text: &str) -> Result<(), CommandFailure> {
         if self.is_terminal {
             self.write(&visible(text))
@@ -50,10 +49,10 @@ impl Streams<'_> {
         }
     }
 
-    /// The same of a page of markdown, which a terminal shows with its headings and code.
+    /// Writes a page of Markdown, rendered if standard output is a terminal.
     ///
     /// # Errors
-    /// A disk that is full, and the like.
+    /// Like [`Streams::say`].
     pub fn say_page(&mut self, page: &str) -> Result<(), CommandFailure> {
         if self.is_terminal {
             self.write(&rendered(page, self.paint))
@@ -62,7 +61,7 @@ impl Streams<'_> {
         }
     }
 
-    /// Who reads a page of markdown that is written here.
+    /// The reader of a Markdown page on standard output.
     #[must_use]
     pub fn reader(&self) -> PageReader {
         if self.is_terminal {
@@ -84,19 +83,18 @@ impl Streams<'_> {
         }
     }
 
-    /// The same of sentences, which are broken between words where the terminal's line ends; `more`: how far in they go
-    /// on.
+    /// Writes sentences, one per line, wrapped to the terminal. Continuation lines are indented by `more`.
     ///
     /// # Errors
-    /// As [`Streams::say`].
+    /// Like [`Streams::say`].
     pub fn say_sentences(&mut self, text: &str, more: usize) -> Result<(), CommandFailure> {
         self.say(&wrap::page(text, more, self.columns))
     }
 
-    /// Writes something else that there is to know, on lines of its own.
+    /// Writes a note on lines of its own.
     pub fn note(&mut self, text: &str) {
         let text = wrap::page(&visible(text), 2, self.notes_columns);
-        // Where nobody takes notes, there is nobody to tell.
+        // If standard error cannot be written, nobody can be told.
         let _ = writeln!(self.notes, "{text}");
     }
 }
@@ -105,7 +103,7 @@ impl Streams<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// What a command wrote: standard output, then a line `! …` for each note and `exit …` where it failed.
+    /// Output of a command: standard output, then a line `! …` for each note and `exit …` if it failed.
     pub(in super::super) fn said(
         command: impl FnOnce(&mut Streams<'_>) -> Result<(), CommandFailure>,
     ) -> String {
@@ -141,7 +139,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_reader_that_went_away_is_no_failure() {
+    fn closed_output_is_not_a_failure() {
         let check = |kind, expected| {
             let written = Streams {
                 out: &mut Broken(kind),
@@ -162,7 +160,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_terminal_is_written_what_can_be_seen() {
+    fn terminal_output_is_sanitized() {
         let check = |is_terminal, expected: &str| {
             let (mut out, mut notes) = (Vec::new(), Vec::new());
             let mut streams = Streams {

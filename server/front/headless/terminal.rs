@@ -1,13 +1,12 @@
 //! The terminal on which a person is asked.
 //!
-//! One thread owns it: it alone reads and writes, shows one prompt at a time and keeps the others, and
-//! waits for a key and for us in the same call. So a prompt that is withdrawn is gone at once, with
-//! what was typed for it, and no answer can go to a prompt that was not on the screen. What a line means
-//! is decided in [`super::ask`]. What is going on stands in the last lines, which are taken away before anything else is
-//! written.
+//! One thread owns the terminal. It alone reads and writes, shows one prompt at a time and queues the others. A single
+//! `poll` waits for keys and for orders, so a withdrawn prompt disappears at once with its half-typed reply, and no
+//! reply can reach a prompt that was not on the screen. [`super::ask`] interprets the replies. Status lines are erased
+//! before anything else is written.
 //!
-//! Invariant: nothing typed before a prompt was shown answers it, and a line ends, however it ends, with the terminal's
-//! modes as they were before.
+//! Invariant: nothing typed before a prompt was shown answers it, and the terminal's modes are restored after every
+//! line.
 
 #[cfg(test)]
 mod tests;
@@ -22,13 +21,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside_base::visible::one_line;
-use aside_turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId};
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    termios::{QueueSelector, tcflush, tcgetwinsize},
+use aside_base::{
+    system::terminal::{TypingModes, WaitEnd, drop_typed, size, wait},
+    visible::one_line,
 };
+use aside_turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
@@ -36,25 +33,24 @@ use super::{
     drawn::{Drawn, can_move},
     line::TypedText,
     lines::Lines,
-    modes::TypingModes,
     pager,
     paint::Paint,
     show::ShownText,
 };
 
-/// How long the next prompt is held back after an answer that may settle it too.
-const HELD: Duration = Duration::from_secs(1);
+/// Time for which the next prompt is held back after an answer that may settle it too.
+const HOLD_LIMIT: Duration = Duration::from_secs(1);
 
-/// A terminal with a person at it. Dropping it takes the open prompt off the screen, shows what was held
-/// back, and leaves the terminal as it was.
+/// A terminal with a person at it. Dropping it removes the open prompt, shows the text that was held back, and restores
+/// the terminal.
 pub struct Terminal {
     orders: Sender<Order>,
-    /// A byte in it wakes the thread to look at `orders`.
+    /// Wakes the thread to read `orders`.
     wake: PipeWriter,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the person made of each prompt, in order. Ends when the terminal went away.
+/// Replies to prompts, in order. Ends when the terminal is closed.
 pub type Answers = UnboundedReceiver<(PromptId, PromptAnswer)>;
 
 enum Order {
@@ -67,10 +63,10 @@ enum Order {
 }
 
 impl Terminal {
-    /// The terminal that the process belongs to. What [`Terminal::show`] is given goes to standard error and output.
+    /// Opens the terminal of the process. Text for [`Terminal::show`] goes to standard error and output.
     ///
     /// # Errors
-    /// There is none, or it cannot be opened.
+    /// Fails if there is no terminal or it cannot be opened.
     pub fn open(paint: Paint) -> io::Result<(Self, Answers)> {
         let tty = File::options().read(true).write(true).open("/dev/tty")?;
         let lines = Lines {
@@ -79,7 +75,7 @@ impl Terminal {
             drawn: Drawn::new(can_move(std::env::var_os("TERM").as_deref()), paint),
             pager: pager::pager(std::env::var_os("PAGER").as_deref()),
         };
-        Self::on(tty, lines, paint, HELD)
+        Self::on(tty, lines, paint, HOLD_LIMIT)
     }
 
     fn on(
@@ -109,8 +105,7 @@ impl Terminal {
         let thread = std::thread::Builder::new()
             .name("terminal".into())
             .spawn(move || {
-                // Whatever is wrong with the terminal, nobody can be asked there any more: the end of the
-                // answers says so.
+                // After any error nobody can be asked here: the end of `answers` reports that.
                 if let Err(error) = desk.serve() {
                     tracing::warn!(target: "aside::terminal", %error, "the terminal is gone");
                 }
@@ -125,35 +120,35 @@ impl Terminal {
         ))
     }
 
-    /// Puts a prompt to the person, after those that wait already.
+    /// Queues a prompt.
     pub fn ask(&self, prompt: Box<Prompt>) {
         self.order(Order::Ask(prompt));
     }
 
-    /// Takes a prompt back, with the reason that the person is told.
+    /// Withdraws a prompt, with a reason for the person.
     pub fn dismiss(&self, prompt: PromptId, reason: String) {
         self.order(Order::Dismiss(prompt, reason));
     }
 
-    /// Shows text as soon as no prompt is on the screen. The text is shown as it is.
+    /// Shows text unchanged, as soon as no prompt is on the screen.
     pub fn show(&self, text: ShownText) {
         self.order(Order::Show(text));
     }
 
-    /// Shows these lines below all others while no prompt is on the screen, in place of those that stand there. A
-    /// terminal whose cursor cannot be moved shows none.
+    /// Sets the status lines, which are shown while no prompt is on the screen. A terminal whose cursor cannot be moved
+    /// shows none.
     pub fn live(&self, lines: Vec<String>) {
         self.order(Order::Live(lines));
     }
 
-    /// The process goes on that was stopped with Ctrl-Z. Whoever had the terminal meanwhile left modes of their own, in
-    /// which even a secret would be seen as it is typed: the prompt is shown anew, in ours.
+    /// Continues after Ctrl-Z. The program that had the terminal meanwhile may have left other modes, in which even a
+    /// secret would be visible. The prompt is shown again, in the right modes.
     pub fn go_on(&self) {
         self.order(Order::GoOn);
     }
 
     fn order(&self, order: Order) {
-        // A thread that has ended said so by ending the answers.
+        // A thread that has ended reported that by ending `answers`.
         if self.orders.send(order).is_ok() {
             let _ = (&self.wake).write_all(&[0]);
         }
@@ -169,7 +164,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Desk {
     tty: File,
     lines: Lines,
@@ -177,36 +172,28 @@ struct Desk {
     woken: PipeReader,
     orders: Receiver<Order>,
     answers: UnboundedSender<(PromptId, PromptAnswer)>,
-    /// The first is on the screen.
+    /// Open prompts; the first one is on the screen.
     open: VecDeque<Box<Prompt>>,
-    /// What is shown when no prompt is on the screen any more.
+    /// Text to show when no prompt is on the screen any more.
     held: Vec<ShownText>,
-    /// What was typed of a line that has not ended, and that the terminal itself lets a person edit.
+    /// Unfinished line, if the terminal itself edits it.
     line: Vec<u8>,
-    /// The same, where it is edited here.
+    /// Unfinished line, if it is edited here.
     typed: Option<TypedText>,
-    /// There while something is typed that the terminal does not show by itself.
+    /// Changed modes, while hidden or self-edited input is typed.
     modes: Option<TypingModes>,
-    /// How long a prompt is held back.
+    /// Time for which prompts are held back.
     held_for: Duration,
-    /// Until then the first prompt is not on the screen: an answer may have settled it too.
+    /// End of the time in which the first prompt is held back, because an answer may have settled it too.
     held_until: Option<Instant>,
-}
-
-/// What there is to do.
-enum Ready {
-    Orders,
-    Typed,
-    /// A prompt that was held back is still open.
-    Held,
 }
 
 impl Desk {
     fn serve(mut self) -> io::Result<()> {
         loop {
             match self.wait()? {
-                Ready::Orders => {
-                    // What is left of the bytes wakes us again, to an empty list.
+                WaitEnd::Woken => {
+                    // Further bytes in the pipe only cause a wake-up without orders.
                     let _ = self.woken.read(&mut [0; 64])?;
                     while let Ok(order) = self.orders.try_recv() {
                         if matches!(order, Order::Close) {
@@ -215,31 +202,17 @@ impl Desk {
                         self.take(order)?;
                     }
                 }
-                Ready::Typed => self.read()?,
-                Ready::Held => self.present()?,
+                WaitEnd::Typed => self.read()?,
+                WaitEnd::TimeUp => self.present()?,
             }
         }
     }
 
-    /// Waits for orders and, while a prompt is on the screen, for a line.
-    fn wait(&self) -> io::Result<Ready> {
-        loop {
-            let mut watched = [
-                PollFd::new(&self.woken, PollFlags::IN),
-                PollFd::new(&self.tty, PollFlags::IN),
-            ];
-            let is_on_screen = !self.open.is_empty() && self.held_until.is_none();
-            let count = if is_on_screen { 2 } else { 1 };
-            let left = self.held_until.map(|until| until - Instant::now());
-            let left = left.and_then(|left| Timespec::try_from(left).ok());
-            match poll(&mut watched[..count], left.as_ref()) {
-                Ok(0) => return Ok(Ready::Held),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) if !watched[0].revents().is_empty() => return Ok(Ready::Orders),
-                Ok(_) => return Ok(Ready::Typed),
-            }
-        }
+    /// Waits for orders and, while a prompt is on the screen, for input.
+    fn wait(&self) -> io::Result<WaitEnd> {
+        let is_on_screen = !self.open.is_empty() && self.held_until.is_none();
+        let left = self.held_until.map(|until| until - Instant::now());
+        wait(&self.woken, is_on_screen.then_some(&self.tty), left)
     }
 
     fn take(&mut self, order: Order) -> io::Result<()> {
@@ -310,7 +283,7 @@ impl Desk {
         self.next()
     }
 
-    /// What is typed while nothing is asked is not shown: it would stand in the last lines.
+    /// Hides input while nothing is asked, so that it does not disturb the status lines.
     fn be_idle(&mut self) -> io::Result<()> {
         if self.modes.is_none() && self.lines.drawn.can_move() {
             self.modes = TypingModes::idle(&self.tty)?;
@@ -318,13 +291,13 @@ impl Desk {
         Ok(())
     }
 
-    /// Shows the prompt that is first.
+    /// Shows the first prompt.
     fn present(&mut self) -> io::Result<()> {
         self.held_until = None;
         let Some(prompt) = self.open.front() else {
             return Ok(());
         };
-        // Those before are given back first, so that they are what is found when these end.
+        // The original modes are restored first, so that the new ones restore them in turn.
         self.modes = None;
         self.lines.erase(self.width())?;
         let shown = match self.in_pager(prompt) {
@@ -337,18 +310,18 @@ impl Desk {
             self.modes = Some(TypingModes::edited(&self.tty)?);
             self.typed = Some(TypedText::answering(&prompt.answer_type));
         }
-        tcflush(&self.tty, QueueSelector::IFlush)?;
+        drop_typed(&self.tty)?;
         self.write(&shown)
     }
 
-    /// Shows the change that a prompt asks about in the person's pager, where it has more lines than the terminal. False
-    /// where it does not, or cannot be shown there.
+    /// Shows the change of a prompt in the user's pager if it is longer than the screen. Returns false if it is shorter
+    /// or the pager fails.
     fn in_pager(&self, prompt: &Prompt) -> bool {
         let (Some(pager), Some(change)) = (&self.lines.pager, change(prompt, self.paint)) else {
             return false;
         };
-        let rows = tcgetwinsize(&self.tty).map_or(0, |size| size.ws_row);
-        if change.lines().count() <= rows.into() {
+        let (_, rows) = size(&self.tty);
+        if change.lines().count() <= rows {
             return false;
         }
         let shown = pager::show(pager, &change, &self.tty);
@@ -358,7 +331,7 @@ impl Desk {
         shown.is_ok()
     }
 
-    /// Done with the first prompt; the next one, if there is one.
+    /// Removes the first prompt and shows the next one.
     fn next(&mut self) -> io::Result<()> {
         self.modes = None;
         self.typed = None;
@@ -374,7 +347,7 @@ impl Desk {
         self.present()
     }
 
-    /// No prompt is open: shows what was held back.
+    /// Shows the text that was held back, now that no prompt is open.
     fn release(&mut self) -> io::Result<()> {
         let width = self.width();
         for text in std::mem::take(&mut self.held) {
@@ -388,7 +361,7 @@ impl Desk {
             self.held_until = Some(Instant::now() + self.held_for);
         }
         if let Some(prompt) = self.open.front() {
-            // Nobody listens any more: the turn has ended.
+            // An error means that the turn has ended.
             let _ = self.answers.send((prompt.id.clone(), answer));
         }
         self.next()
@@ -398,12 +371,11 @@ impl Desk {
         self.tty.write_all(text.as_bytes())
     }
 
-    /// Columns of the terminal.
+    /// Width of the terminal in columns.
     fn width(&self) -> usize {
-        let size = tcgetwinsize(&self.tty).map_or(0, |size| size.ws_col);
-        match size {
-            0 => 80,
-            columns => columns.into(),
+        match size(&self.tty) {
+            (0, _) => 80,
+            (columns, _) => columns,
         }
     }
 }

@@ -1,35 +1,32 @@
-//! `aside trust`.
+//! `aside trust`: gives or revokes trust in a workspace.
 
 use std::io;
 
 use aside_base::visible::one_line;
+use aside_config::{Sources, preview::TrustPreview, trust::TrustStore};
 
 use super::{
     failure::{CHECK_STATE, CommandFailure},
     place::CommandContext,
     streams::Streams,
 };
-use crate::{
-    config::{self, Sources, preview::TrustPreview, trust::TrustStore},
-    engine::start::tools::tool_defaults,
-    front::trusting::page,
-};
+use crate::{engine::start::tools::tool_defaults, front::trusting::page};
 
-/// Who decides that the workspace is trusted.
+/// The source of consent.
 pub enum Consent<'a> {
-    /// A person who is asked a yes or no.
+    /// A person answers a yes-or-no question.
     Ask(&'a mut dyn FnMut(&str) -> io::Result<bool>),
-    /// Who gave the command, and wants to be asked nothing.
+    /// The command line contains the consent.
     Given,
-    /// Nobody: there is no terminal to ask on.
+    /// Nobody can consent, because there is no terminal.
     Missing,
 }
 
-/// Shows what trust in the workspace means and gives it, with a person's consent; or takes it back.
+/// Shows the consequences of trust in the workspace and gives it with a person's consent, or revokes it.
 ///
 /// # Errors
-/// Nobody who could consent, a broken configuration, a program that cannot be read, a state directory that cannot be
-/// written.
+/// Fails if nobody can consent, the configuration is invalid, a program cannot be read, or the state directory cannot
+/// be written.
 pub fn run(
     revoke: bool,
     consent: Consent<'_>,
@@ -41,19 +38,19 @@ pub fn run(
     if revoke {
         place.engine.revoke_trust(&place.root).map_err(|error| {
             CommandFailure::internal(format!(
-                "trust in {folder} cannot be taken back: {error}; {CHECK_STATE}"
+                "cannot revoke the trust in {folder}: {error}; {CHECK_STATE}"
             ))
         })?;
-        let said = format!("{folder} is not trusted, and nothing is approved for good in it.\n");
+        let said = format!("{folder} is not trusted, and has no permanent approvals.\n");
         return streams.say_sentences(&said, 0);
     }
     if let Consent::Missing = consent {
         return Err(CommandFailure::usage(format!(
-            "{folder} was not trusted, because nobody can be asked without a terminal; \
-             run `aside trust` in one, or add --yes to trust without being asked"
+            "{folder} was not trusted, because nobody can confirm without a terminal; \
+             run `aside trust` in one, or add --yes"
         )));
     }
-    // What is shown is what was read here, and trust is bound to that: a file that changes meanwhile is not.
+    // Trust applies to the files as read here, which are the ones shown. A file that changes meanwhile is not trusted.
     let sources = Sources::from_process(Some(&place.root)).map_err(usage)?;
     let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(usage)?;
     let (_, now) = place.engine.trust(&place.root, &sources)?;
@@ -64,7 +61,7 @@ pub fn run(
             format!("Trust {folder}, so that tools may change files and run commands here?");
         let answer = ask(&question).map_err(|error| {
             CommandFailure::internal(format!(
-                "your answer cannot be read from the terminal: {error}; {folder} is not trusted"
+                "cannot read your answer from the terminal: {error}; {folder} is not trusted"
             ))
         })?;
         if !answer {
@@ -73,28 +70,27 @@ pub fn run(
         means.clear();
     }
     store.give(&place.root, now).map_err(|error| {
-        CommandFailure::internal(format!(
-            "{folder} cannot be trusted: {error}; {CHECK_STATE}"
-        ))
+        CommandFailure::internal(format!("cannot trust {folder}: {error}; {CHECK_STATE}"))
     })?;
     streams.say(&format!("{folder} is trusted.\n{means}"))?;
     let ends = "\
-         Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
+         Tools may change files and run commands here, as the mode allows. The trust ends when aside.toml or a \
          program that it names changes, or with `aside trust --revoke`.\n";
     streams.say_sentences(ends, 0)
 }
 
-fn usage(problems: config::Problems) -> CommandFailure {
+fn usage(problems: aside_config::Problems) -> CommandFailure {
     CommandFailure::usage(problems.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use aside_config::{SourceFile, trust::Trust};
+
     use super::{super::streams::tests::said, *};
-    use crate::config::{SourceFile, trust::Trust};
 
     #[test]
-    fn who_is_asked_sees_all_of_it_first_and_a_no_changes_nothing() {
+    fn trust_prompt_shows_all_settings_and_no_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let place = CommandContext::at(root, folder.path().join("state")).unwrap();
@@ -147,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_to_count_is_shown_with_its_value() {
+    fn settings_that_take_effect_are_shown_with_values() {
         check(None, "", "It has no aside.toml, so no setting changes.\n");
         check(
             Some("assistant.instructions = 'Be brief.'"),
@@ -173,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_user_can_set_is_named() {
+    fn user_only_settings_are_named() {
         check(
             Some("unsandboxed = true\nassistant.model = 'rehearsal/hello'\nsandbox = 'off'"),
             "",
@@ -184,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_not_trusted() {
+    fn invalid_files_are_not_trusted() {
         check(
             Some("assistant.modle = 'x'"),
             "",

@@ -1,26 +1,24 @@
-//! Watches a turn from the command line: shows what runs, asks on the terminal, hears signals, writes the answer.
+//! Watches a turn of the command line: shows progress, asks on the terminal, handles signals, writes the answer.
 
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
+use aside_base::system::signals::{ContinueSignal, EndSignal, EndSignals};
+use aside_tool::sandbox::{Missing, SandboxRules};
 use aside_turn::{
     effect::{DismissReason, End},
     input::PromptAnswer,
     record::{Level, PromptId, Refusal, RefusalReason, Status},
     rules::Mode,
 };
-use rustix::process;
-use tokio::{
-    signal::unix::{Signal as Signals, SignalKind, signal},
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     args::Output,
     drawn::cut,
-    exit::{Signal, Strictness, exit_code},
+    exit::{Strictness, exit_code},
     failure::CommandFailure,
     hints::Hints,
     live::Live,
@@ -34,13 +32,12 @@ use super::{
 use crate::{
     engine::{Engine, StartedTurn, TurnConfig, TurnMessage},
     front::{
-        notices::sentence,
+        notices::notice_text,
         wire::{self, TurnCompleted, TurnRef},
     },
-    tool::sandbox::{Missing, SandboxRules},
 };
 
-/// Why commands needed approval, and what lets them run without it.
+/// Explains why commands needed approval, and how they can run without it.
 async fn approval_hint(
     engine: &Engine,
     rules: &SandboxRules,
@@ -51,8 +48,8 @@ async fn approval_hint(
         return None;
     }
     if rules.off {
-        let hint = "There is no sandbox for commands, so each needs approval; \
-                    `--mode auto --unsandboxed` lets them run without one.";
+        let hint = "The sandbox is off, so every command needs approval; \
+                    `--mode auto --unsandboxed` lets commands run without approval.";
         return Some(hint.to_owned());
     }
     match engine.try_sandbox(rules, root).await {
@@ -61,57 +58,57 @@ async fn approval_hint(
             Some("`--mode auto` lets commands run inside the sandbox without approval.".to_owned())
         }
         Err(Missing { why, mend }) => Some(format!(
-            "The sandbox for commands does not work here, so each needs approval: {why}. To mend that, {mend}; \
-             `--mode auto --unsandboxed` lets them run without one."
+            "The sandbox does not work here, so every command needs approval: {why}. To fix that, {mend}; \
+             `--mode auto --unsandboxed` lets commands run without approval."
         )),
     }
 }
 
-/// How a turn is watched.
+/// Options for watching a turn.
 pub struct Watch {
-    /// Where a person can be asked.
+    /// Terminal for prompts.
     pub terminal: Option<(Terminal, Answers)>,
-    /// Whether what is shown has colour.
+    /// Styles of the output.
     pub paint: Paint,
-    /// What goes to standard output, if anything.
+    /// Format of standard output; `None` to write nothing.
     pub output: Option<Output>,
-    /// Which refusals count.
+    /// Refusals that change the exit code.
     pub strictness: Strictness,
-    /// The folder of the workspace.
+    /// Folder of the workspace.
     pub root: PathBuf,
-    /// How to go on with the turn; none where its conversation goes when it ends.
+    /// Suggestions for continuing; `None` if the conversation is deleted with the turn.
     pub hints: Option<Hints>,
 }
 
-/// A turn that is being watched.
+/// A turn being watched.
 struct Watched {
     turn: TurnRef,
     terminal: Option<Terminal>,
     show: Show,
     live: Live,
-    /// The lines that stand below all else.
+    /// Status lines of the terminal.
     lines: Vec<String>,
     writer: Option<OutputWriter>,
-    /// Standard output took no more.
+    /// Set when standard output could not be written.
     cut_off: Option<CommandFailure>,
 }
 
 impl Watch {
-    /// Begins a turn, watches it to its end, and returns the exit code and which turn it was.
+    /// Starts a turn, watches it to its end, and returns the exit code and the turn.
     ///
     /// # Errors
-    /// Where it cannot begin, or its output cannot be written.
+    /// Fails if the turn cannot start or its output cannot be written.
     pub async fn begin(
         self,
         engine: &Engine,
         config: TurnConfig,
     ) -> Result<(u8, TurnRef), CommandFailure> {
-        let mut signals = Heard::listen()?;
-        let mut continued = hear(SignalKind::from_raw(process::Signal::CONT.as_raw()))?;
+        let mut signals = EndSignals::listen().map_err(no_signals)?;
+        let mut continued = ContinueSignal::listen().map_err(no_signals)?;
         let sandbox = config.sandbox(engine).ok();
         let mode = config.mode().unwrap_or_default();
         let out_is_terminal = io::stdout().is_terminal();
-        // What has to fit a schema is data, and shown when it is whole.
+        // An answer that must match a schema is data, and written when it is complete.
         let streams = out_is_terminal && self.output == Some(Output::Text) && !config.has_schema();
         let mut started = Box::pin(engine.begin(config)).await?;
         let handle = started.handle.clone();
@@ -140,15 +137,15 @@ impl Watch {
         let (mut last, mut left) = (None, false);
         loop {
             if watched.cut_off.is_some() && !left {
-                // A client that went away decides nothing: the turn can be resumed.
+                // A closed output decides nothing: the turn can be resumed.
                 left = true;
                 handle.leave().await;
             }
             tokio::select! {
                 biased;
                 signal = signals.next() => {
-                    // Ctrl-C once cancels; twice, or any other signal, leaves at once.
-                    if signal == Signal::Interrupt && last.is_none() {
+                    // One Ctrl-C cancels; a second one, or any other signal, leaves at once.
+                    if signal == EndSignal::Interrupt && last.is_none() {
                         handle.cancel().await;
                     } else {
                         handle.leave().await;
@@ -159,14 +156,14 @@ impl Watch {
                     Some((prompt, answer)) => {
                         handle.answer(prompt, answer).await;
                     }
-                    // The terminal went away: a client that does decides nothing.
+                    // A closed terminal decides nothing either.
                     None => {
                         answers = None;
-                        last.get_or_insert(Signal::HangUp);
+                        last.get_or_insert(EndSignal::HangUp);
                         handle.leave().await;
                     }
                 },
-                Some(()) = continued.recv() => {
+                () = continued.next() => {
                     if let Some(terminal) = &watched.terminal {
                         terminal.go_on();
                     }
@@ -174,7 +171,7 @@ impl Watch {
                 () = watched.changes() => watched.tick(),
                 message = started.messages.recv() => {
                     let Some(message) = message else {
-                        return Err(CommandFailure::internal("the turn ended without saying how; this is a defect"));
+                        return Err(CommandFailure::internal("the turn ended without a result; please report this"));
                     };
                     if let Some(end) = watched.message(message) {
                         if let Some((rules, root)) = &sandbox
@@ -197,7 +194,7 @@ impl Watch {
 impl Watched {
     fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
-            TurnMessage::Notice(notice) => self.warn(sentence(&notice, &TRUST)),
+            TurnMessage::Notice(notice) => self.warn(notice_text(&notice, &TRUST)),
             TurnMessage::Update(update) => self.update(update.into()),
             TurnMessage::ToolOutput { call_id, text } => {
                 self.update(wire::Update::ToolOutput { call_id, text });
@@ -249,7 +246,7 @@ impl Watched {
         }
     }
 
-    /// The last lines of what a call printed that failed, for the terminal where they were to be seen.
+    /// Last output lines of a call that failed, for the terminal that would have shown them.
     fn printed_by_failed(&self, update: &wire::Update) -> Vec<ShownText> {
         let wire::Update::ToolResult {
             call_id,
@@ -273,13 +270,13 @@ impl Watched {
         lines.map(ShownText::Note).collect()
     }
 
-    /// What comes to light behind the turn's end; whoever sends a signal does not wait for it.
-    async fn rest(&mut self, turn: StartedTurn, signals: &mut Heard) {
+    /// Waits for notices after the turn's end. Any signal stops the waiting.
+    async fn rest(&mut self, turn: StartedTurn, signals: &mut EndSignals) {
         let rest = async {
             let mut rest = turn.finish().await;
             while let Some(message) = rest.recv().await {
                 if let TurnMessage::Notice(notice) = message {
-                    self.warn(sentence(&notice, &TRUST));
+                    self.warn(notice_text(&notice, &TRUST));
                 }
             }
         };
@@ -293,7 +290,7 @@ impl Watched {
         let completed = TurnCompleted::new(&self.turn, end);
         let (rest, is_shown) = self.show.answer(&completed);
         self.say(rest);
-        // What stands below all else is gone before the answer is written.
+        // The status lines are erased before the answer is written.
         let terminal = self.terminal.take();
         drop(terminal);
         let written = match (self.cut_off.take(), self.writer.take()) {
@@ -306,7 +303,7 @@ impl Watched {
         written
     }
 
-    /// Returns when what is going on may look other than it does.
+    /// Waits until the status lines may change.
     async fn changes(&self) {
         match self.live.next(Instant::now()) {
             Some(next) if self.terminal.is_some() => sleep_until(next).await,
@@ -314,7 +311,7 @@ impl Watched {
         }
     }
 
-    /// Shows what is going on now.
+    /// Updates the status lines.
     fn tick(&mut self) {
         let lines = self.live.lines(Instant::now());
         if let Some(terminal) = &self.terminal
@@ -329,7 +326,7 @@ impl Watched {
         for text in shown {
             match (&self.terminal, text) {
                 (Some(terminal), text) => terminal.show(text),
-                // Where nobody can read what is shown, the turn goes on all the same.
+                // If standard error cannot be written, the turn continues nevertheless.
                 (None, ShownText::Note(text)) => {
                     let _ = io::stderr().write_all(text.as_bytes());
                 }
@@ -356,7 +353,7 @@ fn write(text: &str) -> Result<(), CommandFailure> {
         .and_then(|()| out.flush())
         .map_err(|error| {
             CommandFailure::internal(format!(
-                "the answer could not be written to standard output: {error}"
+                "cannot write the answer to standard output: {error}"
             ))
         })
 }
@@ -368,46 +365,18 @@ async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptA
     }
 }
 
-/// The signals that end a turn.
-struct Heard {
-    interrupt: Signals,
-    terminate: Signals,
-    hang_up: Signals,
+fn no_signals(error: io::Error) -> CommandFailure {
+    CommandFailure::internal(format!(
+        "cannot handle signals such as Ctrl-C: {error}; try again"
+    ))
 }
 
-impl Heard {
-    fn listen() -> Result<Self, CommandFailure> {
-        Ok(Self {
-            interrupt: hear(SignalKind::interrupt())?,
-            terminate: hear(SignalKind::terminate())?,
-            hang_up: hear(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            Some(()) = self.interrupt.recv() => Signal::Interrupt,
-            Some(()) = self.terminate.recv() => Signal::Terminate,
-            Some(()) = self.hang_up.recv() => Signal::HangUp,
-            else => std::future::pending().await,
-        }
-    }
-}
-
-fn hear(kind: SignalKind) -> Result<Signals, CommandFailure> {
-    signal(kind).map_err(|error| {
-        CommandFailure::internal(format!(
-            "the system does not let aside hear Ctrl-C: {error}; try again"
-        ))
-    })
-}
-
-/// Why a prompt is no longer asked, in words that follow "no longer asked: ".
+/// Reason why a prompt is no longer asked, to follow "no longer asked: ".
 fn why_dismissed(reason: DismissReason) -> &'static str {
     match reason {
         DismissReason::Withdrawn => "withdrawn",
         DismissReason::Remembered => "answered for the rest of the turn",
         DismissReason::Permitted => "approved for the rest of the turn",
-        DismissReason::AnsweredElsewhere => "answered in another way",
+        DismissReason::AnsweredElsewhere => "answered elsewhere",
     }
 }

@@ -1,14 +1,14 @@
-//! Lines that fit the columns of a terminal, broken between words. Pure.
+//! Wraps lines between words to the width of a terminal. Pure.
 
 use unicode_width::UnicodeWidthStr;
 
-/// On fewer columns the terminal itself breaks lines.
-pub(super) const NARROWEST: usize = 20;
+/// Minimum width for wrapping; on narrower terminals the terminal itself wraps.
+pub(super) const MIN_COLUMNS: usize = 20;
 
-/// The words of a line on lines of this many columns, the first behind `first`, each other one behind `rest`. A word that is
-/// longer than a line is left whole, and so is what stands between backticks, which is copied: the terminal breaks it.
+/// Wraps words to a width. The first line begins with `first`, all others with `rest`. A word longer than a line is not
+/// split, and neither is text between backticks, which is meant for copying.
 pub(super) fn wrapped(words: &str, first: &str, rest: &str, columns: usize) -> String {
-    if columns < NARROWEST || first.width() + shown_width(words) <= columns {
+    if columns < MIN_COLUMNS || first.width() + shown_width(words) <= columns {
         return format!("{first}{words}");
     }
     let mut shown = first.to_owned();
@@ -29,8 +29,7 @@ pub(super) fn wrapped(words: &str, first: &str, rest: &str, columns: usize) -> S
     shown
 }
 
-/// The sentences of a page, a line each, on lines of this many columns. What a line goes on with stands as far in as the
-/// line itself, and `more` farther.
+/// Wraps each line of a page to a width. Continuation lines are indented like their first line plus `more`.
 pub(super) fn page(text: &str, more: usize, columns: usize) -> String {
     let mut shown = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -50,12 +49,12 @@ pub(super) fn page(text: &str, more: usize, columns: usize) -> String {
     shown
 }
 
-/// A line to be typed, which is copied as it is.
+/// Whether a line is a command to copy, which is not wrapped.
 fn is_command(words: &str) -> bool {
     words.starts_with("aside ") || words.starts_with("Usage: ")
 }
 
-/// Words, and what stands between two backticks with the words around it that touch it.
+/// Splits text into words. Text between backticks stays together with adjacent characters.
 fn parts(words: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(words);
     std::iter::from_fn(move || {
@@ -76,7 +75,7 @@ fn parts(words: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The columns of a text, of which colours take none.
+/// Width of a text in columns, ignoring colour codes.
 fn shown_width(text: &str) -> usize {
     let mut pieces = text.split("\x1b[");
     let plain = pieces.next().map_or(0, UnicodeWidthStr::width);
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_broken_between_words_where_it_does_not_fit() {
+    fn long_lines_are_broken_between_words() {
         for (words, columns, expected) in [
             ("one two three four", 80, "> one two three four"),
             ("one two three four", 20, "> one two three four"),
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_a_page_is_broken_by_itself() {
+    fn lines_of_a_page_are_broken_separately() {
         let text = "  one two three four\nfive\n\nsix seven eight nine";
         assert_eq!(
             page(text, 1, 20),

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
+use aside_session::store::default_state_dir;
+use aside_tool::Tool;
 use aside_turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::Url;
@@ -36,8 +38,6 @@ use crate::{
             requests::{ConversationRef, DismissParams},
         },
     },
-    session::store::default_state_dir,
-    tool::Tool,
 };
 
 /// The server that tower-lsp calls. Clones share one state.
@@ -94,6 +94,8 @@ pub(super) struct Connection {
     pub(super) ending: CancellationToken,
     /// Cancelled when the client has left: nothing waits for the editor any more.
     pub(super) gone: CancellationToken,
+    /// Held while settings are applied to running turns.
+    pub(super) applying: tokio::sync::Mutex<()>,
     /// Whether providers are being asked for their models.
     pub(super) asks_for_models: Arc<AtomicBool>,
 }
@@ -199,6 +201,7 @@ impl Connection {
             documents: Arc::default(),
             ending: CancellationToken::new(),
             gone: CancellationToken::new(),
+            applying: tokio::sync::Mutex::default(),
             asks_for_models: Arc::default(),
         })
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `server` | the service for tower-lsp: LSP's methods, and the routes of the protocol's own |
 //! | `methods` | the handlers, one file a group of methods |
-//! | `turns` | the start of a turn and its display to the client |
+//! | `turns` | the start of a turn, its display to the client, and settings that apply to a running turn |
 //! | `connection` | the state of a connection; empty before `initialize` |
 //! | `fallback` | prompts and turns for a client without the `aside` capability |
 //! | `status` | the health of the server, for a status line |
@@ -14,7 +14,6 @@
 //! | `settings` | folders and layers of settings of the client |
 //! | `client` | the only way to the client |
 //! | `tower` | adapters for tower-lsp: headers, input and errors |
-//! | `lock` | locks that ignore poisoning |
 //!
 //! Each uses only those below it. `relay` and `transport` are shared with ACP and know nothing of LSP.
 //!
@@ -26,7 +25,6 @@ mod connection;
 mod documents;
 mod fallback;
 mod handles;
-mod lock;
 mod methods;
 mod pending;
 mod server;
@@ -41,12 +39,14 @@ use std::{
     sync::Arc,
 };
 
+use aside_base::system::streams;
+use aside_tool::Tool;
+
 use self::{
     connection::{Pipes, Server},
     tower::{content_length::ContentLength, reader::Reader},
 };
-use super::transport::{claim, in_order::InOrder, last::until_over, pump::Pump, tasks::Tasks};
-use crate::tool::Tool;
+use super::transport::{in_order::InOrder, last::until_over, pump::Pump, tasks::Tasks};
 
 /// Serves the client on standard input and output until it leaves, and returns the exit code: 0 after `shutdown`. The
 /// process must then exit without joining threads, because one may be blocked in a read for ever.
@@ -54,7 +54,7 @@ use crate::tool::Tool;
 /// # Errors
 /// Fails if standard input or output cannot be used.
 pub async fn serve() -> io::Result<u8> {
-    let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
+    let (input, output) = (streams::claim_stdin()?, streams::claim_stdout()?);
     connect(input, output, Vec::new(), None).await
 }
 

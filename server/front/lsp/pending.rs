@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::lock::lock;
+use aside_base::lock;
 
 /// The turns that are about to begin. Clones share one list.
 #[derive(Clone, Default)]

@@ -7,9 +7,10 @@ use tower_lsp::{
     ClientSocket, LanguageServer, LspService, LspServiceBuilder, jsonrpc,
     lsp_types::{
         CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
-        DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-        DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandParams,
-        InitializeParams, InitializeResult, InitializedParams, WorkDoneProgressCancelParams,
+        DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams,
+        DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+        ExecuteCommandParams, InitializeParams, InitializeResult, InitializedParams,
+        WorkDoneProgressCancelParams,
     },
 };
 
@@ -143,6 +144,12 @@ impl LanguageServer for Server {
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         if let Some(at) = self.connected() {
             documents::saved(at, &params);
+        }
+    }
+
+    async fn did_change_watched_files(&self, _: DidChangeWatchedFilesParams) {
+        if let Some(at) = self.connected() {
+            at.fallback.read_pages();
         }
     }
 

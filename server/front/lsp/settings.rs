@@ -1,27 +1,28 @@
 //! Folders and layers of settings of the client.
 
+use aside_config::Flag;
+use aside_session::conversation::Conversation;
+use aside_session::conversation::ConversationSummary;
 use std::{
     cmp::Reverse,
     fmt,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
+use aside_base::lock;
 use serde_json::Value;
 use tower_lsp::lsp_types::{Url, WorkspaceFoldersChangeEvent};
 
-use super::lock::lock;
 use crate::{
-    config::Flag,
     engine::{Engine, Layers, TrustedBy, start::trust::WorkspaceConfig},
     front::{
         error::{Result, not_found},
         wire::introduction::InitializationOptions,
     },
-    session::conversation::{Conversation, ConversationSummary},
 };
 
 /// The client's layers of settings. Without `Debug`, because they may hold secrets.
@@ -39,6 +40,8 @@ pub(super) struct ClientSettings {
 pub(super) struct EditorWorkspace {
     engine: Engine,
     settings: Mutex<ClientSettings>,
+    /// Number of times that the client's settings were replaced.
+    changes: AtomicU64,
     /// Folders as the client named them.
     folders: Mutex<Vec<Url>>,
 }
@@ -49,6 +52,7 @@ impl EditorWorkspace {
         Self {
             engine,
             settings: settings.into(),
+            changes: AtomicU64::default(),
             folders: folders.into(),
         }
     }
@@ -73,6 +77,12 @@ impl EditorWorkspace {
     /// Replaces all of the client's settings.
     pub(super) fn take(&self, settings: ClientSettings) {
         *lock(&self.settings) = settings;
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Number of times that the client's settings were replaced.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// Ignores the client's trust from now on.

@@ -6,9 +6,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{handles::Handles, lock::lock};
+use aside_base::lock;
+
+use super::handles::Handles;
 use crate::{
-    config,
     engine::blocking,
     front::{
         error::Result,
@@ -108,11 +109,12 @@ impl StatusLine {
             Err(error) => return Findings::error(error.to_string()),
         };
         let settings = &read.configuration.settings;
-        let choice = match config::choose_model(settings, models.env().as_ref()) {
+        let choice = match aside_config::choose_model(settings, models.env().as_ref()) {
             Ok(choice) => choice,
             Err(text) => return Findings::error(text),
         };
-        let model = models.choose(choice, settings).await.and_then(|model| {
+        let chosen = models.choose(choice, settings).await;
+        let model = chosen.map_err(|why| why.to_string()).and_then(|model| {
             models.open(&model, &settings.assistant, settings)?;
             Ok(model.to_string())
         });

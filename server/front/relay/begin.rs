@@ -1,4 +1,4 @@
-//! A turn that begins behind all that was asked of its conversation before.
+//! Starts a turn after all earlier requests about its conversation.
 
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// Begins a turn in its place in the order of what was asked of the conversation; the next handlers do not wait for it.
-/// `configure` blocks on files. Nothing begins once the client is `gone`.
+/// Starts a turn in the order of the requests about its conversation. Later handlers do not wait for it. `configure`
+/// blocks on files. Once the client is `gone`, nothing starts.
 ///
 /// # Errors
-/// Where it cannot begin; nothing of it stays then.
-pub(in crate::front) async fn in_its_place(
+/// Fails if the turn cannot start; nothing of it remains then.
+pub(in crate::front) async fn start_in_order(
     engine: &Engine,
     disk: &DiskWork,
     gone: &CancellationToken,
@@ -35,7 +35,7 @@ pub(in crate::front) async fn in_its_place(
     });
     let (knows_model, mut config) = configured.await?;
     if !knows_model {
-        // It may take some seconds, for which the conversation can be read; no other turn begins in it.
+        // Finding the model may take seconds. The conversation can be read meanwhile, but no other turn starts in it.
         drop(place);
         unless_withdrawn(Box::pin(config.find_model())).await??;
         if gone.is_cancelled() {

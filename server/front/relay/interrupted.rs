@@ -1,22 +1,23 @@
-//! The prompts of interrupted turns, which wait for a resume.
+//! Prompts of interrupted turns, which wait for the turn to be resumed.
 
 use std::path::PathBuf;
+
+use aside_session::{
+    conversation::{Conversation, ConversationActivity},
+    replay,
+    store::StoreError,
+};
+use aside_tool::registry::Registry;
 
 use crate::{
     engine::conversations::Conversations,
     front::wire::{Prompt, TurnRef, resumable::prompts},
-    session::{
-        conversation::{Conversation, ConversationActivity},
-        replay,
-        store::StoreError,
-    },
-    tool::registry::Registry,
 };
 
-/// The open prompts of all interrupted turns of these workspaces, newest conversation first. Reads files.
+/// Open prompts of all interrupted turns in these workspaces, newest conversation first. Reads files.
 ///
 /// # Errors
-/// Where conversations cannot be listed or read.
+/// Fails if conversations cannot be listed or read.
 pub fn resumable(
     conversations: &Conversations,
     roots: Vec<PathBuf>,
@@ -38,14 +39,14 @@ pub fn resumable(
     Ok(found)
 }
 
-/// The open prompts of a conversation's last turn, which was interrupted. Reads files.
+/// Open prompts of a conversation's interrupted last turn. Reads files.
 ///
 /// # Errors
-/// Where the conversation cannot be read.
+/// Fails if the conversation cannot be read.
 pub fn left_open(conversation: &Conversation) -> Result<Vec<Prompt>, StoreError> {
     let registry = Registry::builtin();
     let label = |tool: &str, question: &str| {
-        let labels = registry.get(tool)?.about().prompt_labels;
+        let labels = registry.get(tool)?.spec().prompt_labels;
         let own = labels.iter().find(|(id, _)| *id == question)?;
         Some(own.1.to_owned())
     };

@@ -1,9 +1,9 @@
-//! The updates of one turn on their way to a client.
+//! Queue of the updates of one turn for a client.
 //!
-//! Pieces of text that wait become one: for a client that reads slowly, and for 8 ms after the last piece that went,
-//! since a message a piece costs the client more than it shows. A piece that stands alone goes at once, and anything
-//! but a piece goes at once with all that came before it. Nothing changes places, but what one call prints among what
-//! others print at the same time. Nothing is left out, unless a client reads so little that more than [`MOST`] waits.
+//! Pieces of the same text are joined while they wait: if the client is slow, and within 8 ms of the previous piece,
+//! because one message per piece costs the client too much. A piece without a recent predecessor is sent at once. So is
+//! any other update, after everything before it. The order is kept, except among outputs of calls that run at the same
+//! time. Nothing is dropped unless more than [`MAX_PENDING`] bytes wait.
 
 #[cfg(test)]
 mod tests;
@@ -15,27 +15,27 @@ use tokio::time::Instant;
 
 use crate::front::wire::Update;
 
-/// How long pieces wait for others after some went.
+/// Time for which pieces wait for others after some were sent.
 pub const PACE: Duration = Duration::from_millis(8);
 
-/// About how many bytes of a turn wait for a client at the most. Where there are more, they are left out: the record has
-/// them, and the turn need not wait for who reads.
-pub const MOST: usize = 8 * 1024 * 1024;
+/// Approximate maximum number of bytes that wait for a client. Beyond it the updates are dropped: the log has them, and
+/// the turn must not wait for the client.
+pub const MAX_PENDING: usize = 8 * 1024 * 1024;
 
-/// What stands in the place of what was left out.
-const LEFT_OUT: &str = "A part of this turn is not shown here, since what came was not read; open the conversation anew to see all of it.";
+/// Notice in place of dropped updates.
+const DROPPED_NOTICE: &str = "Part of this turn is not shown, because the client did not read it in time; reopen the conversation to see all of it.";
 
-/// What an update weighs besides its text, in bytes: about what its envelope takes on the wire.
-const ENVELOPE: usize = 128;
+/// Approximate size in bytes of an update without its text.
+const ENVELOPE_SIZE: usize = 128;
 
-/// Updates in the order in which they came.
+/// Updates in order of arrival.
 #[derive(Debug, Default)]
 pub struct JoinedUpdates {
     queue: VecDeque<QueuedUpdate>,
     bytes: usize,
-    /// How many of them, from the first, need not wait for others.
+    /// Number of updates at the front that do not wait for others.
     ready: usize,
-    /// When pieces may go again; none went before.
+    /// The next time at which pieces may be sent; `None` if none were sent yet.
     next: Option<Instant>,
 }
 
@@ -46,18 +46,18 @@ struct QueuedUpdate {
 }
 
 impl JoinedUpdates {
-    /// Adds an update: to one that waits, where both are pieces of the same text. Where too much waits all of it is left
-    /// out, and a notice says so.
+    /// Adds an update, or appends it to a waiting one if both are pieces of the same text. If too much waits,
+    /// everything is dropped and replaced by a notice.
     pub fn push(&mut self, update: Update) {
         self.add(update);
-        if self.bytes > MOST {
+        if self.bytes > MAX_PENDING {
             *self = Self {
                 next: self.next,
                 ..Self::default()
             };
             self.add(Update::Notice {
                 level: Level::Warning,
-                text: LEFT_OUT.to_owned(),
+                text: DROPPED_NOTICE.to_owned(),
             });
         }
     }
@@ -84,14 +84,14 @@ impl JoinedUpdates {
         }
     }
 
-    /// When the first update that waits may be taken; `None` where it may be at once.
+    /// The time at which the first update may be taken; `None` for now.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         self.next.filter(|_| self.ready == 0)
     }
 
-    /// Takes the first update, joined or not. Where pieces were due, all that wait may be taken after it, and the
-    /// next ones are due 8 ms from `now`.
+    /// Takes the first update. If pieces were due, all waiting updates may follow, and the next ones are due 8 ms after
+    /// `now`.
     pub fn pop(&mut self, now: Instant) -> Option<Update> {
         let QueuedUpdate { update, weight } = self.queue.pop_front()?;
         self.bytes -= weight;
@@ -103,18 +103,18 @@ impl JoinedUpdates {
         Some(update)
     }
 
-    /// About how many bytes the waiting updates take on the wire: at most [`MOST`].
+    /// Approximate size of the waiting updates in bytes, at most [`MAX_PENDING`].
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether nothing waits.
+    /// Whether no update waits.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 }
 
-/// Appends `next` to `last` where it goes on with the same text; says how many bytes were added.
+/// Appends `next` to `last` if both belong to the same text. Returns the number of bytes added.
 fn join(last: &mut Update, next: &Update) -> Option<usize> {
     use Update::{Reasoning, Text, ToolOutput};
     let (text, more) = match (last, next) {
@@ -157,17 +157,17 @@ fn weight(update: &Update) -> usize {
     match update {
         Update::Text { text, .. }
         | Update::Reasoning { text, .. }
-        | Update::ToolOutput { text, .. } => ENVELOPE + text.len(),
+        | Update::ToolOutput { text, .. } => ENVELOPE_SIZE + text.len(),
         other => {
-            let mut count = Count(ENVELOPE);
-            // What cannot be written weighs what could be, until then.
+            let mut count = Count(ENVELOPE_SIZE);
+            // After an error the bytes written so far count.
             _ = serde_json::to_writer(&mut count, other);
             count.0
         }
     }
 }
 
-/// Counts what is written.
+/// Counts written bytes.
 struct Count(usize);
 
 impl io::Write for Count {

@@ -1,11 +1,11 @@
-//! What a turn says to a client, and a client to a turn; for any protocol.
+//! Connects a turn and a client, for any protocol.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`joined`] | the updates of a turn on their way to a client: pieces that come in a burst are joined (pure) |
-//! | [`prompts`] | prompts that wait for an answer, and what a client's answer comes to |
-//! | [`begin`] | begins a turn behind all that was asked of its conversation before |
-//! | [`interrupted`] | the prompts of interrupted turns, which wait for a resume |
+//! | [`joined`] | queue of a turn's updates, which joins pieces of text (pure) |
+//! | [`prompts`] | open prompts, and the handling of answers |
+//! | [`begin`] | starts a turn after all earlier requests about its conversation |
+//! | [`interrupted`] | prompts of interrupted turns |
 //!
 //! A front end implements [`TurnView`] and runs [`relay`] in a task of its own.
 
@@ -28,43 +28,43 @@ use crate::{
 
 /// Shows a turn to a client.
 pub trait TurnView: Send {
-    /// Whether updates may wait for [`TurnView::room`], and pieces of text for others that come within
-    /// [`joined::PACE`]; text that waits is joined. Otherwise each is handed on at once, in its place among prompts.
+    /// Whether updates may wait for [`TurnView::room`], and pieces of text for others within [`joined::PACE`].
+    /// Otherwise each update is passed on at once, in order with prompts.
     fn joins(&self) -> bool;
 
-    /// Whether a prompt comes behind all that was to be shown before it, though updates are joined.
+    /// Whether a prompt must come after all earlier updates, even if updates are joined.
     fn keeps_order(&self) -> bool {
         false
     }
 
-    /// Waits until the client has taken so much of what it was sent that it can be sent more. May be dropped.
+    /// Waits until the client has read enough to be sent more. Cancel-safe.
     fn room(&self) -> impl Future<Output = ()> + Send;
 
-    /// Something to show.
+    /// Shows an update.
     fn update(&mut self, update: Update) -> impl Future<Output = ()> + Send;
 
-    /// A notice as an update; `None` leaves it out.
+    /// Converts a notice to an update; `None` drops it.
     fn notice(&mut self, notice: TurnNotice) -> Option<Update>;
 
     /// Asks a person. Must not wait for the answer, which goes to [`PendingPrompt::reply`].
     fn prompt(&mut self, prompt: PendingPrompt) -> impl Future<Output = ()> + Send;
 
-    /// Takes a prompt off the screen, and why.
+    /// Removes a prompt from the screen, for this reason.
     fn dismiss(
         &mut self,
         prompt_id: &str,
         reason: DismissReason,
     ) -> impl Future<Output = ()> + Send;
 
-    /// The turn is over, and the next one may begin; `None` where the turn failed inside Aside.
+    /// Ends the turn; the next one may start. `None` if the turn failed because of an error inside Aside.
     fn end(&mut self, completed: Option<TurnCompleted>) -> impl Future<Output = ()> + Send;
 
-    /// Something that came to light behind the turn's end.
+    /// Shows a notice that came after the turn's end.
     fn warn(&mut self, notice: TurnNotice) -> impl Future<Output = ()> + Send;
 }
 
-/// Shows a turn to its end and what comes to light behind it, and returns how it ended; `None` where it failed inside Aside. What the engine says is
-/// taken at once, so that it never waits for a slow client.
+/// Shows a turn to its end, then the notices after it. Returns the outcome, or `None` if the turn failed because of an
+/// error inside Aside. Messages of the engine are taken at once, so that it never waits for a slow client.
 pub async fn relay(
     mut turn: StartedTurn,
     prompts: &Prompts,
@@ -107,7 +107,7 @@ pub async fn relay(
                 }
                 None => break None,
             },
-            () = may_tell(&waiting, &view), if !waiting.is_empty() => {
+            () = until_sendable(&waiting, &view), if !waiting.is_empty() => {
                 tell_next(&mut waiting, &mut view).await;
             }
         }
@@ -129,8 +129,8 @@ pub async fn relay(
     outcome
 }
 
-/// Waits until the first update may go, and the client has room for it.
-async fn may_tell(waiting: &JoinedUpdates, view: &impl TurnView) {
+/// Waits until the first update may be sent and the client has room for it.
+async fn until_sendable(waiting: &JoinedUpdates, view: &impl TurnView) {
     if let Some(due) = waiting.due() {
         sleep_until(due).await;
     }
@@ -143,7 +143,7 @@ async fn tell_next(waiting: &mut JoinedUpdates, view: &mut impl TurnView) {
     }
 }
 
-/// What is shown of a message; prompts and the end are taken before.
+/// The update for a message. Prompts and the end are handled before.
 fn update(message: TurnMessage, view: &mut impl TurnView) -> Option<Update> {
     match message {
         TurnMessage::Notice(notice) => view.notice(notice),

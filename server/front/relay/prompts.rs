@@ -1,4 +1,4 @@
-//! Prompts that wait for an answer: put to the client, answered by it or in another way, dismissed.
+//! Open prompts: shown to the client, then answered or withdrawn.
 
 use std::sync::{
     Arc,
@@ -14,51 +14,51 @@ use crate::{
     front::wire,
 };
 
-/// The prompts that are open, by id.
+/// Open prompts by id.
 #[derive(Default)]
 pub struct Prompts {
     open: DashMap<String, PendingPrompt>,
 }
 
-/// A prompt that was put to a client.
+/// A prompt that is shown to a client.
 #[derive(Clone)]
 pub struct PendingPrompt {
-    /// What is asked.
+    /// The prompt.
     pub prompt: Arc<wire::Prompt>,
-    /// The turn that asks.
+    /// The turn that waits for the answer.
     pub turn: TurnHandle,
     /// Cancelled when the prompt is settled.
     pub closed: CancellationToken,
-    /// What the client has shown of it.
+    /// The part of the prompt that the client has shown.
     pub sight: Arc<Sight>,
 }
 
-/// What a client has shown of a prompt: nothing, a part, or the whole.
+/// The part of a prompt that a client has shown: nothing, some of it, or all.
 #[derive(Debug, Default)]
 pub struct Sight(AtomicU8);
 
-/// Why an answer was not taken.
+/// Reason why an answer was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerError {
-    /// The prompt is not open any more.
+    /// The prompt is no longer open.
     NotOpen,
     /// The answer does not fit the prompt, which stays open.
     Misfit(Misfit),
 }
 
 impl Sight {
-    /// It was shown, whole or in part. What was once shown whole stays so.
+    /// Notes that the prompt was shown, completely or in part. A complete showing is never undone.
     pub fn shown(&self, whole: bool) {
         self.0.fetch_max(1 + u8::from(whole), Ordering::Relaxed);
     }
 
-    /// Something of it was shown.
+    /// Whether any part was shown.
     #[must_use]
     pub fn was_shown(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// All of it was shown.
+    /// Whether the whole prompt was shown.
     #[must_use]
     pub fn was_whole(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 1
@@ -66,25 +66,25 @@ impl Sight {
 }
 
 impl Prompts {
-    /// How many are open.
+    /// Number of open prompts.
     #[must_use]
     pub fn count(&self) -> usize {
         self.open.len()
     }
 
-    /// Those that are open.
+    /// All open prompts.
     #[must_use]
     pub fn all(&self) -> Vec<PendingPrompt> {
         self.open.iter().map(|open| open.clone()).collect()
     }
 
-    /// The prompt of this id, if it is open.
+    /// The open prompt with this id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<PendingPrompt> {
         self.open.get(id).map(|open| open.clone())
     }
 
-    /// A prompt of a turn is open. One of the same id, whose answer did not fit, is closed.
+    /// Opens a prompt of a turn. A prompt with the same id, whose answer did not fit, is closed.
     pub(super) fn open(&self, prompt: wire::Prompt, turn: &TurnHandle) -> PendingPrompt {
         let open = PendingPrompt {
             prompt: Arc::new(prompt),
@@ -99,14 +99,14 @@ impl Prompts {
         open
     }
 
-    /// The prompt is settled, if it was not already.
+    /// Settles a prompt, if it is open.
     pub fn settle(&self, id: &str) {
         if let Some((_, open)) = self.open.remove(id) {
             open.closed.cancel();
         }
     }
 
-    /// A turn is over: none of its prompts is open.
+    /// Closes all prompts of a turn that has ended.
     pub(super) fn forget_turn(&self, turn: &str) {
         self.open.retain(|_, open| {
             let stays = open.turn.turn != turn;
@@ -117,10 +117,10 @@ impl Prompts {
         });
     }
 
-    /// Answers a prompt in another way than where it was shown, and settles it.
+    /// Answers a prompt from elsewhere than where it is shown, and settles it.
     ///
     /// # Errors
-    /// An [`AnswerError`]; nothing is settled then.
+    /// An [`AnswerError`]; the prompt is not settled then.
     pub async fn answer(
         &self,
         open: &PendingPrompt,
@@ -140,8 +140,8 @@ impl Prompts {
 }
 
 impl PendingPrompt {
-    /// What came of showing the prompt. An answer that comes after the turn is put on record, and false is returned.
-    /// A client that takes a settled prompt off its screen says nothing.
+    /// Handles the client's reply to the prompt. An answer after the end of the turn is recorded, and false is
+    /// returned. A client that removes a settled prompt from its screen has not replied.
     pub async fn reply(&self, answer: PromptAnswer, conversations: &Conversations) -> bool {
         let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
         if says_nothing && self.closed.is_cancelled() {

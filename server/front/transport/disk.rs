@@ -1,4 +1,4 @@
-//! Work on files for requests: the next handlers do not wait for it, and what it is about keeps its order.
+//! File work of requests: later handlers do not wait for it, and work on the same conversation keeps its order.
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use crate::{
     front::error::{Result, internal},
 };
 
-/// Requests of a client's that read or write files at the same time.
-const AT_ONCE: usize = 4;
-/// Bytes that may wait for the client before such requests wait too: it asks for more than it reads.
-const UNREAD: usize = 16 * 1024 * 1024;
+/// Maximum number of requests of a client that use files at the same time.
+const MAX_REQUESTS: usize = 4;
+/// Number of unread bytes at which such requests wait until the client has read more.
+const MAX_UNREAD: usize = 16 * 1024 * 1024;
 
-/// The work on files of one connection. All clones are one.
+/// File work of one connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(in crate::front) struct DiskWork {
-    /// The order in which conversations are read and written, one lane each.
+    /// The order of work, one lane per conversation.
     lanes: Lanes,
     room: Arc<Semaphore>,
-    /// What waits for the client.
+    /// Queue of output for the client.
     output: Outbox,
 }
 
 impl DiskWork {
-    /// For the client that reads from here.
+    /// Creates the file work for the client that reads `output`.
     #[must_use]
     pub(in crate::front) fn new(output: Outbox) -> Self {
         Self {
             lanes: Lanes::default(),
-            room: Arc::new(Semaphore::new(AT_ONCE)),
+            room: Arc::new(Semaphore::new(MAX_REQUESTS)),
             output,
         }
     }
 
-    /// Takes a conversation's place in the order, now; what is returned waits for it.
+    /// Takes a place in the conversation's lane now. The returned future waits for its turn.
     pub(in crate::front) fn enter(
         &self,
         conversation: &str,
@@ -48,10 +48,10 @@ impl DiskWork {
         self.lanes.enter(conversation)
     }
 
-    /// Reads or writes one conversation, behind all that was asked of it before.
+    /// Runs work on one conversation after all earlier requests about it.
     ///
     /// # Errors
-    /// The work's own.
+    /// Errors of the work.
     pub(in crate::front) async fn of_conversation<T: Send + 'static>(
         &self,
         conversation: &str,
@@ -60,10 +60,10 @@ impl DiskWork {
         self.in_place(self.lanes.enter(conversation), work).await
     }
 
-    /// Reads what all conversations have a part in, behind all that was asked of any before.
+    /// Runs reading work on all conversations after all earlier requests about any of them.
     ///
     /// # Errors
-    /// The work's own.
+    /// Errors of the work.
     pub(in crate::front) async fn of_all<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -71,31 +71,30 @@ impl DiskWork {
         self.in_place(self.lanes.passed(), work).await
     }
 
-    /// Writes what all conversations have a part in, behind all that was asked before and before all that is asked
-    /// later.
+    /// Runs writing work on all conversations, after all earlier requests and before all later ones.
     ///
     /// # Errors
-    /// The work's own.
-    pub(in crate::front) async fn between_all<T: Send + 'static>(
+    /// Errors of the work.
+    pub(in crate::front) async fn exclusively<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.in_place(self.lanes.enter_all(), work).await
     }
 
-    /// Does work that waits for a disk on a thread that may wait. Only so much is done at once, and only for a client that
-    /// reads what it is answered.
+    /// Runs blocking work on a thread for that. Both the number of running works and the client's unread output are
+    /// limited.
     ///
     /// # Errors
-    /// The work's own.
+    /// Errors of the work.
     pub(in crate::front) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let room = self.room.clone().acquire_owned().await.map_err(internal)?;
-        self.output.drained(UNREAD).await;
+        self.output.drained(MAX_UNREAD).await;
         blocking(move || {
-            // Held to the end, also where the request is withdrawn.
+            // Held until the work ends, even if the request is withdrawn.
             let _room = room;
             work()
         })
@@ -110,7 +109,7 @@ impl DiskWork {
         let_next_begin();
         let place = unless_withdrawn(place).await?;
         self.run(move || {
-            // Held to the end, also where the request is withdrawn.
+            // Held until the work ends, even if the request is withdrawn.
             let _place = place;
             work()
         })

@@ -1,50 +1,50 @@
-//! Why a connection is over. The first reason counts; the front end then saves state and ends the process.
+//! The end of a connection. The first reason counts; the front end then saves its state and ends the process.
 
 use std::io::{self, Write};
 
 use tokio::sync::watch;
 
-/// Why a connection is over.
+/// Reason why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionEnd {
-    /// The notification `exit`.
+    /// The notification `exit` was received.
     #[error("the client sent `exit`")]
     Exit {
-        /// Whether the request `shutdown` came before it.
+        /// Whether the request `shutdown` preceded it.
         after_shutdown: bool,
     },
-    /// Standard input ended, or could not be read any further.
+    /// Standard input ended or could not be read.
     #[error("the client closed standard input")]
     Input {
-        /// Whether the request `shutdown` came before that.
+        /// Whether the request `shutdown` preceded it.
         after_shutdown: bool,
     },
     /// The client's process is gone.
     #[error("the client's process is gone")]
     ParentGone,
-    /// Where the client's next message begins is lost. The sentence says why.
+    /// The framing was lost, as the sentence says.
     #[error("{0}")]
     Framing(String),
     /// Standard output cannot be written.
-    #[error("standard output cannot be written ({0}); restart the server")]
+    #[error("cannot write to standard output ({0}); restart the server")]
     Output(String),
-    /// More waits for the client than it may leave unread.
+    /// The client leaves too much output unread.
     #[error("the client has stopped reading standard output; restart the server")]
     NotReading,
 }
 
 impl ConnectionEnd {
-    /// What the client sent before it may still be there to be handled.
+    /// Whether earlier messages of the client may still have to be handled.
     #[must_use]
-    pub fn is_of_input(&self) -> bool {
+    pub fn may_have_pending_input(&self) -> bool {
         matches!(
             self,
             Self::Exit { .. } | Self::Input { .. } | Self::Framing(_)
         )
     }
 
-    /// Says on standard error why the connection is over, where the client did not end it.
-    pub fn say_why(&self) {
+    /// Reports the reason on standard error, unless the client ended the connection.
+    pub fn report(&self) {
         match self {
             Self::Exit { .. } | Self::Input { .. } | Self::ParentGone => {}
             Self::Framing(_) | Self::Output(_) | Self::NotReading => {
@@ -54,7 +54,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// The exit code of the process: 0 where the client had asked for the end, else 1.
+    /// Exit code of the process: 0 if the client had requested the shutdown, else 1.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -66,15 +66,15 @@ impl ConnectionEnd {
     }
 }
 
-/// Waits for the end of a connection. All clones wait for the same one.
+/// Waits for the end of a connection. Clones wait for the same one.
 #[derive(Clone, Debug)]
 pub struct Signals(watch::Receiver<Option<ConnectionEnd>>);
 
-/// Ends the connection. All clones end the same one.
+/// Ends a connection. Clones end the same one.
 #[derive(Clone, Debug)]
 pub struct Ends(watch::Sender<Option<ConnectionEnd>>);
 
-/// A connection that is not over.
+/// Creates both sides for an open connection.
 pub fn channel() -> (Ends, Signals) {
     let (sender, receiver) = watch::channel(None);
     (Ends(sender), Signals(receiver))
@@ -84,21 +84,21 @@ impl Signals {
     /// Waits for the end of the connection.
     pub async fn ended(&mut self) -> ConnectionEnd {
         let end = self.0.wait_for(Option::is_some).await.ok();
-        // Nobody is left to read or write: that is the end of input, too.
+        // Without a sender nobody reads or writes any more, so input has ended too.
         let gone = ConnectionEnd::Input {
             after_shutdown: false,
         };
         end.and_then(|end| end.clone()).unwrap_or(gone)
     }
 
-    /// Why the connection is over, if it is.
+    /// The reason why the connection ended, if it has.
     pub fn now(&self) -> Option<ConnectionEnd> {
         self.0.borrow().clone()
     }
 }
 
 impl Ends {
-    /// Ends the connection for this reason, where it is not over yet.
+    /// Ends the connection for this reason, unless it has ended already.
     pub fn say(&self, end: ConnectionEnd) {
         self.0.send_if_modified(|said| {
             let first = said.is_none();
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_is_0_where_the_client_had_asked_for_the_end() {
+    fn exit_code_is_0_after_a_shutdown_request() {
         for (end, expected) in [
             (
                 |after_shutdown| ConnectionEnd::Exit { after_shutdown },

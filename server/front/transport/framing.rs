@@ -1,42 +1,42 @@
-//! How bytes become messages: the trait that each protocol's framing implements, and the bounds that all keep.
+//! Framing of messages: the trait for each protocol, and common limits.
 
 use bytes::Bytes;
 
 use super::end::ConnectionEnd;
 
-/// The longest message, in bytes.
+/// Maximum size of a message in bytes.
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
-/// The deepest nesting of a message: at one level more the JSON parser gives up.
+/// Maximum nesting depth of a message. The JSON parser fails one level deeper.
 pub const MAX_DEPTH: usize = 127;
 
-/// Cuts a client's bytes into messages, and frames those for the client.
+/// Splits a client's bytes into messages, and frames messages for the client.
 pub trait Framing: Send + 'static {
-    /// Takes from the front of `input` up to the end of the next message. `None` takes all of it and needs more.
-    /// After [`Cut::Broken`] all input is dropped.
+    /// Takes the next message from the front of `input`. `None` takes all of it and needs more. After [`Cut::Broken`]
+    /// all input is dropped.
     fn cut(&mut self, input: &mut &[u8]) -> Option<Cut>;
 
-    /// The JSON text of one message as it goes over the pipe.
+    /// Frames the JSON text of a message.
     fn wrap(body: &str) -> String;
 
-    /// Why the connection is over where the input ends here.
+    /// The reason for the end of the connection if the input ends here.
     fn end_of_input(&self) -> ConnectionEnd;
 }
 
-/// What the bytes so far amount to.
+/// Result of splitting the input so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The JSON text of a message that can be handled.
+    /// The JSON text of a valid message.
     Message(Bytes),
-    /// The same for the client's last message, and why the connection is over with it.
+    /// The client's last message, and the reason why the connection ends with it.
     Last(Bytes, ConnectionEnd),
-    /// A message that cannot be handled: the reply to it, framed. The next message counts.
+    /// A message that cannot be handled, with the framed reply to it. Further messages follow.
     Skip(Bytes),
-    /// Where the next message begins is lost, and why. Nothing follows.
+    /// Framing was lost, for this reason. The stream ends here.
     Broken(String),
 }
 
-/// Whether brackets outside of strings are nested deeper than `limit`. Exact for JSON; for anything else only the
-/// parser's word counts.
+/// Whether brackets outside of strings are nested deeper than `limit`. Exact for JSON; anything else is left to the
+/// parser.
 pub fn is_deeper(text: &str, limit: usize) -> bool {
     let mut depth = 0_usize;
     let mut bytes = text.bytes();
@@ -52,7 +52,7 @@ pub fn is_deeper(text: &str, limit: usize) -> bool {
     false
 }
 
-/// Goes on behind the quote that ends a string.
+/// Skips to behind the closing quote of a string.
 fn skip_string(bytes: &mut impl Iterator<Item = u8>) {
     while let Some(byte) = bytes.next() {
         match byte {
@@ -63,7 +63,7 @@ fn skip_string(bytes: &mut impl Iterator<Item = u8>) {
     }
 }
 
-/// Makes room for `more` bytes by doubling, but not beyond `limit` while `limit` is enough.
+/// Reserves space for `more` bytes by doubling, without exceeding `limit` unless necessary.
 pub fn reserve_within(buffer: &mut Vec<u8>, more: usize, limit: usize) {
     let needed = buffer.len() + more;
     if needed > buffer.capacity() {

@@ -1,8 +1,9 @@
-//! Handlers run one after another, in the order in which their messages came.
+//! Runs handlers one after another, in the order of their messages.
 //!
-//! Most end soon. One whose answer has to come from elsewhere lets the next begin once it has changed what there is to
-//! change: order of arrival is still order of effect, and only its answer comes later, straight to the queue out. A client
-//! that withdraws its request can end such a one, so what must not stop halfway goes into a task of its own: [`to_the_end`].
+//! Most handlers end soon. A handler whose answer depends on something else lets the next one start as soon as it has
+//! made its changes. Effects thus keep the order of arrival; only the answer comes later and goes straight to the
+//! output queue. If the client withdraws a request, such a handler may be dropped. Work that must not stop halfway
+//! therefore runs in a task: [`to_the_end`].
 
 use std::{
     cell::RefCell,
@@ -23,26 +24,26 @@ use super::{
 };
 use crate::front::error::{RequestError, Result};
 
-/// Handlers whose answers come later, at the most; one more holds the next one up. As many as messages may wait.
-const LATE: usize = MAX_MESSAGES;
+/// Maximum number of handlers with late answers; a further one delays the next handler. As many as messages may wait.
+const MAX_LATE: usize = MAX_MESSAGES;
 
 tokio::task_local! {
-    /// What holds the next handler up, while this one is being run; dropping it lets the next begin.
+    /// Delays the next handler while this one runs; dropping it lets the next one start.
     static HOLDS_UP: RefCell<Option<oneshot::Sender<()>>>;
-    /// Cancelled when the client has withdrawn its request.
+    /// Cancelled when the client withdraws the request.
     static WITHDRAWN: CancellationToken;
-    /// Cancelled when the handler's answer is on its way out.
+    /// Cancelled when the handler's answer was queued for output.
     static ANSWERED: CancellationToken;
 }
 
-/// From here on the handler that calls this only waits: the next one begins.
+/// Lets the next handler start. From here on the calling handler only waits.
 pub(in crate::front) fn let_next_begin() {
-    // Outside of a handler nobody waits.
+    // Outside of a handler there is nobody to release.
     let _ = HOLDS_UP.try_with(RefCell::take);
 }
 
-/// Ends when the answer of the handler that calls this is on its way out, so that what the handler began is told of
-/// behind it. An answer for whose handler there was no place among the late ones may still come behind.
+/// Waits until the calling handler's answer was queued, so that messages about work it started come after the answer.
+/// If there are too many late answers, this one may still come later.
 pub(in crate::front) fn answered() -> impl Future<Output = ()> + Send + 'static {
     let answered = ANSWERED.try_with(CancellationToken::clone).ok();
     async move {
@@ -53,16 +54,16 @@ pub(in crate::front) fn answered() -> impl Future<Output = ()> + Send + 'static 
     }
 }
 
-/// Does a handler's work in a task, in the handler's place in the order: it is done to its end, also where the client
-/// withdraws its request meanwhile.
+/// Runs a handler's work in a task, in the handler's place in the order. It runs to its end even if the client
+/// withdraws the request meanwhile.
 ///
 /// # Errors
-/// The work's own; [`RequestError::Internal`] where it panicked.
+/// Errors of the work; [`RequestError::Internal`] if it panicked.
 pub(in crate::front) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     let withdrawn = CancellationToken::new();
-    // A handler whose request is withdrawn is dropped.
+    // The handler of a withdrawn request is dropped.
     let _dropped = withdrawn.clone().drop_guard();
     let holds_up = HOLDS_UP.try_with(RefCell::take).ok().flatten();
     let work = HOLDS_UP.scope(RefCell::new(holds_up), work);
@@ -73,22 +74,22 @@ pub(in crate::front) async fn to_the_end<T: Send + 'static>(
     }
 }
 
-/// Does a part of [`to_the_end`] that may be left out where the client has withdrawn its request.
+/// Runs a part of [`to_the_end`] that may be skipped if the client withdraws the request.
 ///
 /// # Errors
-/// [`RequestError::Withdrawn`].
+/// [`RequestError::Withdrawn`] if it was skipped.
 pub(in crate::front) async fn unless_withdrawn<T>(part: impl Future<Output = T>) -> Result<T> {
     let done = withdrawn().run_until_cancelled_owned(part);
     done.await.ok_or(RequestError::Withdrawn)
 }
 
-/// Cancelled when the client has withdrawn the request of the handler that calls this.
+/// A token that is cancelled when the client withdraws the request of the calling handler.
 pub(in crate::front) fn withdrawn() -> CancellationToken {
     let withdrawn = WITHDRAWN.try_with(CancellationToken::clone);
     withdrawn.unwrap_or_default()
 }
 
-/// Does work whose parts [`unless_withdrawn`] are left out once `withdrawn` is cancelled.
+/// Runs work whose parts under [`unless_withdrawn`] are skipped once `withdrawn` is cancelled.
 pub(in crate::front) async fn withdrawable<T>(
     withdrawn: CancellationToken,
     work: impl Future<Output = T>,
@@ -96,24 +97,24 @@ pub(in crate::front) async fn withdrawable<T>(
     WITHDRAWN.scope(withdrawn, work).await
 }
 
-/// A service whose calls run one after another: each is to be polled to its end before the next.
+/// A service that runs its calls one after another: each must be polled to its end before the next.
 pub(in crate::front) struct InOrder<S> {
     inner: S,
-    /// Where late answers go.
+    /// Queue for late answers.
     output: Outbox,
-    /// Has the handlers whose answers are still to come.
+    /// Tasks of handlers whose answers are still to come.
     tasks: Tasks,
     places: Arc<Semaphore>,
 }
 
 impl<S> InOrder<S> {
-    /// Late answers go to `output`, from tasks of the connection.
+    /// Wraps a service. Late answers go to `output`, from tasks of the connection.
     pub(in crate::front) fn new(inner: S, output: Outbox, tasks: Tasks) -> Self {
         Self {
             inner,
             output,
             tasks,
-            places: Arc::new(Semaphore::new(LATE)),
+            places: Arc::new(Semaphore::new(MAX_LATE)),
         }
     }
 }
@@ -146,7 +147,7 @@ where
             tokio::select! {
                 biased;
                 response = &mut handled => return response,
-                // The other side says nothing: it goes.
+                // The sender was dropped: the next handler may start.
                 _ = next => {}
             }
             let Ok(place) = places.try_acquire_owned() else {
@@ -154,7 +155,7 @@ where
             };
             tasks.spawn("late answer", async move {
                 let response = handled.await;
-                // What a withdrawn request's work holds is free before the client hears of it.
+                // Work of a withdrawn request releases its resources before the client hears of it.
                 tokio::task::yield_now().await;
                 if let Ok(Some(response)) = response {
                     output.say(&response);
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
     use crate::front::transport::end;
 
-    /// Notes when a call begins and ends. It goes on when it is told to: `wait` holds the next one up, `later` does not.
+    /// Records the start and end of calls. A call waits for its signal: `wait` delays the next one, `later` does not.
     #[derive(Clone, Default)]
     struct Noting {
         noted: Arc<Mutex<Vec<String>>>,
@@ -241,14 +242,14 @@ mod tests {
         }
     }
 
-    /// Lets everything run as far as it goes.
+    /// Runs everything as far as possible.
     async fn settle() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
     }
 
-    /// A service that notes, and what it says later.
+    /// A recording service, and its late answers.
     struct Trial {
         noting: Noting,
         service: InOrder<Noting>,
@@ -269,8 +270,8 @@ mod tests {
             }
         }
 
-        /// Handles messages as tower-lsp does, one future after another; each has the number of its place as its id.
-        /// Returns which were answered at once.
+        /// Handles messages one after another, like tower-lsp; each has the number of its position as its id. Returns
+        /// the immediate answers.
         fn serve(&mut self, names: &[&str]) -> tokio::task::JoinHandle<Vec<Option<Response>>> {
             let calls = names.iter().zip(1..).map(|(name, id)| {
                 let request = Request::build((*name).to_owned()).id(id);
@@ -286,7 +287,7 @@ mod tests {
             })
         }
 
-        /// What was said later.
+        /// The late answers.
         async fn said(self) -> String {
             self.tasks.ended().await;
             let (mut reads, writes) = io::pipe().unwrap();
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn handlers_run_in_order_and_one_whose_answer_comes_later_holds_nobody_up() {
+    async fn handlers_run_in_order_and_late_answers_do_not_block() {
         let mut trial = Trial::new();
         let noting = trial.noting.clone();
         let served = trial.serve(&["wait 1", "at once 2", "later 3", "later 4", "at once 5"]);
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_a_handler_began_goes_on_behind_its_answer() {
+    async fn work_continues_after_the_answer() {
         let mut trial = Trial::new();
         let noting = trial.noting.clone();
         let served = trial.serve(&["later begins more"]);
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn too_many_late_answers_hold_the_next_up() {
+    async fn too_many_late_answers_block_the_next_handler() {
         const PLACES: usize = 64;
         let mut trial = Trial::new();
         trial.service.places = Arc::new(Semaphore::new(PLACES));
@@ -355,13 +356,13 @@ mod tests {
         }
         assert!(noting.taken().ends_with("begins at once, ends at once"));
         let answers = served.await.unwrap();
-        // The one for which there was no place was answered in its own.
+        // The one without a place was answered immediately.
         assert_eq!(answers.iter().flatten().count(), 2);
         assert_eq!(trial.said().await.matches("result").count(), PLACES);
     }
 
     #[test]
-    fn outside_of_a_handler_nobody_waits() {
+    fn let_next_begin_does_nothing_outside_of_a_handler() {
         let_next_begin();
     }
 }

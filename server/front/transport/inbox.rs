@@ -1,7 +1,7 @@
-//! The messages between the thread that reads standard input and the protocol's loop.
+//! Queue of messages from the thread that reads standard input to the protocol's loop.
 //!
-//! While the queue is full nothing is read, so the end of the connection is not seen either: handlers must not
-//! hold each other up, for the queue to be full for a moment only.
+//! While the queue is full nothing is read, so the end of the connection is not noticed either. Handlers must therefore
+//! not delay each other, so that the queue is full only briefly.
 
 #[cfg(test)]
 mod tests;
@@ -10,25 +10,26 @@ use std::{
     collections::VecDeque,
     mem,
     pin::Pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
     task::{Context, Poll, Waker},
 };
 
+use aside_base::lock;
 use bytes::Bytes;
 use futures_util::Stream;
 
 use super::framing::MAX_BODY;
 
-/// How many messages wait at most.
+/// Maximum number of waiting messages.
 pub const MAX_MESSAGES: usize = 4096;
-/// With this many bytes of messages waiting, the next one is not taken in.
+/// Number of waiting bytes at which no further message is accepted.
 pub const MAX_BYTES: usize = MAX_BODY;
 
-/// The thread's side: waits for room, so that the pipe fills up and the client waits too.
+/// The thread's side of the queue. It waits for room, so that the pipe fills up and the client waits too.
 #[derive(Clone, Debug)]
 pub(in crate::front) struct Inbox(Arc<SharedInbox>);
 
-/// The loop's side: the client's messages, each as JSON text, up to the end of input.
+/// The loop's side of the queue: the client's messages as JSON text, up to the end of input.
 #[derive(Debug)]
 pub struct Incoming(Arc<SharedInbox>);
 
@@ -47,16 +48,16 @@ struct InboxState {
     waker: Option<Waker>,
 }
 
-/// An empty queue.
+/// Creates an empty queue.
 pub(in crate::front) fn channel() -> (Inbox, Incoming) {
     let shared = Arc::new(SharedInbox::default());
     (Inbox(shared.clone()), Incoming(shared))
 }
 
 impl Inbox {
-    /// Queues a body once there is room. Without a reader it is dropped.
+    /// Queues a message once there is room. Without a reader it is dropped.
     pub(in crate::front) fn push(&self, body: Bytes) {
-        let state = self.0.lock();
+        let state = lock(&self.0.state);
         let full = |state: &mut InboxState| state.is_full() && !state.reader_gone;
         let mut state = self
             .0
@@ -70,17 +71,11 @@ impl Inbox {
         }
     }
 
-    /// Ends the reader's input behind what is queued.
+    /// Ends the reader's input after the queued messages.
     pub(in crate::front) fn close(&self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         state.closed = true;
         state.wake();
-    }
-}
-
-impl SharedInbox {
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +95,7 @@ impl Stream for Incoming {
     type Item = Bytes;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         let Some(body) = state.queue.pop_front() else {
             if state.closed {
                 return Poll::Ready(None);
@@ -116,7 +111,7 @@ impl Stream for Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         state.reader_gone = true;
         state.bytes = 0;
         let queue = mem::take(&mut state.queue);

@@ -1,15 +1,16 @@
-//! The order in which messages take effect, where handlers wait for a disk: per subject, in the order in which they came,
-//! whatever goes on beside it.
+//! Order of effects if handlers wait for a disk: work on the same subject keeps the order of its messages, other work
+//! does not wait for it.
 //!
-//! A handler that waits for a disk enters the lane of what it is about, in its place in the order of messages, and lets
-//! the next handler begin. Whatever is not in that lane overtakes it. What is about everything, such as trust, is behind
-//! all that came before it and before all that comes after.
+//! A handler that waits for a disk enters the lane of its subject in the order of messages, and lets the next handler
+//! start. Handlers in other lanes may overtake it. Work on all subjects, such as trust, comes after everything before
+//! it and before everything after it.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
 };
 
+use aside_base::lock;
 use futures_util::{
     FutureExt,
     future::{join, join_all},
@@ -18,31 +19,30 @@ use tokio::sync::{
     Mutex as Lane, OwnedMutexGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
 };
 
-/// With so many lanes those that nobody is in are forgotten.
-const MANY: usize = 64;
+/// Number of lanes at which empty ones are removed.
+const CLEANUP_AT: usize = 64;
 
-/// Lanes by name. All clones are one set.
+/// Lanes by name. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(in crate::front) struct Lanes {
     lanes: Arc<Mutex<HashMap<String, Weak<Lane<()>>>>>,
-    /// Shared by all that are in a lane, or read what all have a part in.
+    /// Read lock for work in one lane or on all subjects, write lock for work that changes all.
     all: Arc<RwLock<()>>,
 }
 
-/// The right to go on, until it is dropped.
-#[derive(Debug)]
-#[expect(dead_code, reason = "what is held is held alone")]
+/// A place in the order. Its owner may work until it is dropped.
+#[expect(dead_code, reason = "the guards are only held")]
 pub(in crate::front) enum LanePlace {
-    /// In a lane.
+    /// A place in one lane.
     One(OwnedMutexGuard<()>, OwnedRwLockReadGuard<()>),
-    /// In none: behind those that were in any.
+    /// A place behind all lanes.
     Behind(OwnedRwLockReadGuard<()>),
-    /// In all.
+    /// A place that excludes all lanes.
     All(OwnedRwLockWriteGuard<()>),
 }
 
 impl Lanes {
-    /// Takes a place in a lane, now; what is returned waits until those before it have left.
+    /// Takes a place in a lane now. The returned future waits until all earlier places are dropped.
     pub(in crate::front) fn enter(
         &self,
         name: &str,
@@ -52,28 +52,27 @@ impl Lanes {
         both.map(|(lane, all)| LanePlace::One(lane, all))
     }
 
-    /// Takes a place in all lanes, now; what is returned waits until all before it have left, and those behind it wait
-    /// for it.
+    /// Takes a place in all lanes now. The returned future waits for all earlier places, and later ones wait for it.
     pub(in crate::front) fn enter_all(&self) -> impl Future<Output = LanePlace> + Send + use<> {
         placed(self.all.clone().write_owned()).map(LanePlace::All)
     }
 
-    /// Waits until all have left that are in any lane now.
+    /// Waits until all current places in all lanes are dropped.
     pub(in crate::front) fn passed(&self) -> impl Future<Output = LanePlace> + Send + use<> {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = lock(&self.lanes);
         let busy = lanes.values().filter_map(Weak::upgrade);
-        // Each is let go as soon as it is had: those behind it in its lane do not wait for the other lanes.
+        // Each lane is released at once, so that later work in it does not wait for the other lanes.
         let busy = busy.map(|lane| lane.lock_owned().map(drop));
         let all = self.all.clone().read_owned();
         placed(join(join_all(busy), all)).map(|(_, all)| LanePlace::Behind(all))
     }
 
     fn lane(&self, name: &str) -> Arc<Lane<()>> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = lock(&self.lanes);
         if let Some(lane) = lanes.get(name).and_then(Weak::upgrade) {
             return lane;
         }
-        if lanes.len() >= MANY {
+        if lanes.len() >= CLEANUP_AT {
             lanes.retain(|_, lane| lane.strong_count() > 0);
         }
         let lane = Arc::default();
@@ -82,10 +81,10 @@ impl Lanes {
     }
 }
 
-/// Waits in a place that is taken now.
+/// Takes a place now by polling once, and waits for it later.
 fn placed<T: Send>(waiting: impl Future<Output = T> + Send) -> impl Future<Output = T> + Send {
     let mut waiting = Box::pin(waiting);
-    // Being polled puts it in its place.
+    // The first poll enters the queue.
     let at_once = waiting.as_mut().now_or_never();
     async move {
         match at_once {
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_lane_keeps_its_order_and_holds_up_no_other() {
+    async fn lanes_are_ordered_and_independent() {
         let lanes = Lanes::default();
         let first = lanes.enter("a").await;
         let mut second = Box::pin(lanes.enter("a"));
@@ -110,7 +109,7 @@ mod tests {
         let mut all = Box::pin(lanes.passed());
         let mut later = Box::pin(lanes.enter("a"));
         let _other = lanes.enter("b").await;
-        // Whoever asks first: the place was taken before.
+        // The order of polling does not matter: the places were taken before.
         assert!(poll!(&mut third).is_pending() && poll!(&mut second).is_pending());
         drop(first);
         assert!(poll!(&mut third).is_pending());
@@ -122,11 +121,11 @@ mod tests {
         for name in 0..1_000 {
             drop(lanes.enter(&name.to_string()).await);
         }
-        assert!(lanes.lanes.lock().unwrap().len() <= MANY);
+        assert!(lanes.lanes.lock().unwrap().len() <= CLEANUP_AT);
     }
 
     #[tokio::test]
-    async fn what_is_about_everything_is_between_those_before_and_those_behind_it() {
+    async fn entering_all_lanes_separates_earlier_from_later() {
         let lanes = Lanes::default();
         let before = lanes.enter("a").await;
         let reading = lanes.passed();
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_waits_for_all_lanes_keeps_none_longer_than_it_must() {
+    async fn waiting_for_all_lanes_blocks_none() {
         let lanes = Lanes::default();
         let (hangs, ends) = (lanes.enter("a").await, lanes.enter("b").await);
         let mut all = Box::pin(lanes.passed());

@@ -1,5 +1,5 @@
-//! The end of a connection: turns are interrupted, what was sent before is handled, and what is still to say is said, as far
-//! as there is time.
+//! Shutdown of a connection: interrupts turns, handles earlier messages, and sends the last output, within a time
+//! limit.
 
 use std::time::Duration;
 
@@ -7,43 +7,43 @@ use tokio::{task::JoinSet, time::timeout};
 
 use super::{end::Signals, outbox::Outbox};
 
-/// How long turns and the last messages may take once the connection is over.
-const LAST: Duration = Duration::from_millis(1500);
+/// Time limit for turns and the last messages after the connection has ended.
+const TIME_LIMIT: Duration = Duration::from_millis(1500);
 
-/// What a front end ends with its connection.
+/// Shutdown of a front end when its connection ends.
 pub(in crate::front) trait Departure {
-    /// The client went: every turn is interrupted, and this returns when the last has ended.
+    /// Interrupts every turn, and returns when the last one has ended.
     async fn leave(&self);
 
-    /// Ends the waiting for the client's replies, and waits for what is left to do.
+    /// Stops waiting for the client's replies, and completes the remaining work.
     async fn close(&self);
 }
 
-/// Runs the loop that handles messages until the connection is over, ends what was begun, and returns the exit code of the
-/// process.
+/// Runs the loop that handles messages until the connection ends, shuts the front end down, and returns the exit code
+/// of the process.
 pub(in crate::front) async fn until_over<T: Send + 'static>(
     handling: impl Future<Output = T> + Send + 'static,
     mut signals: Signals,
     front: &impl Departure,
     output: &Outbox,
 ) -> u8 {
-    // Aborted when this returns.
+    // Dropping the set aborts the loop.
     let mut loops = JoinSet::new();
     loops.spawn(handling);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
-    end.say_why();
+    end.report();
     let last = async {
         front.leave().await;
-        if end.is_of_input() {
-            // What was sent before the end is still handled, and may have begun a turn.
+        if end.may_have_pending_input() {
+            // Messages before the end are still handled, and may start a turn.
             let _ = loops.join_next().await;
             front.leave().await;
         }
         front.close().await;
         output.drained(1).await;
     };
-    if timeout(LAST, last).await.is_err() {
+    if timeout(TIME_LIMIT, last).await.is_err() {
         tracing::warn!("what was left to do at the end took too long");
     }
     end.exit_code()

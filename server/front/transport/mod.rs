@@ -1,22 +1,20 @@
-//! Bytes in and bytes out over pipes, bounded and in order, for any protocol of framed JSON-RPC messages.
+//! Bounded and ordered input and output over pipes, for any protocol of framed JSON-RPC messages.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`claim`] | takes descriptors 0 and 1 away from everybody else |
-//! | [`parent`] | ends the connection when the client's process is gone |
-//! | [`framing`] | the trait that cuts bytes into messages, and the bounds of messages |
+//! | [`parent`] | ends the connection when the client's process ends |
+//! | [`framing`] | the trait that splits bytes into messages, and limits of messages |
 //! | [`pump`] | the two threads between the pipes and the protocol |
-//! | [`inbox`], [`outbox`] | the bounded queues of those threads |
-//! | [`end`] | why a connection is over |
-//! | `last` | what is still done then |
-//! | [`tasks`] | the tasks of a connection, each with an owner |
-//! | [`in_order`] | runs handlers in the order in which their messages came, and lets answers come later |
-//! | [`disk`] | work on files for requests, in the order of [`lanes`] |
-//! | [`lanes`] | the order of what waits for a disk meanwhile |
+//! | [`inbox`], [`outbox`] | bounded queues of those threads |
+//! | [`end`] | reasons for the end of a connection |
+//! | `last` | shutdown after the end |
+//! | [`tasks`] | tasks of a connection, each with an owner |
+//! | [`in_order`] | runs handlers in the order of their messages, and allows late answers |
+//! | [`disk`] | file work of requests, in the order of [`lanes`] |
+//! | [`lanes`] | the order of work that waits for a disk |
 //!
-//! Invariant: nothing here knows a method, nor how a protocol spells its errors.
+//! Invariant: nothing here depends on a method, or on the way in which a protocol represents errors.
 
-pub mod claim;
 pub mod disk;
 pub mod end;
 pub mod framing;

@@ -1,8 +1,7 @@
-//! The bytes between the protocol's loop and the thread that writes standard output.
+//! Queue of output from the protocol's loop to the thread that writes standard output.
 //!
-//! Writing here never waits and never fails: a loop that reads and writes in one task, as tower-lsp's does, would be
-//! kept from reading by a wait, and would panic on an error. That a client is gone is known through
-//! [`Signals`](super::end::Signals).
+//! Queueing never waits and never fails. In a loop that reads and writes in one task, as tower-lsp's does, a wait would
+//! stop the reading and an error would panic. The loss of the client is reported by [`Signals`](super::end::Signals).
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +14,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use aside_base::lock;
 use serde::Serialize;
 use tokio::{io::AsyncWrite, sync::watch};
 
@@ -23,13 +23,13 @@ use super::{
     framing::reserve_within,
 };
 
-/// With this many bytes unread, whatever comes next makes the client count as gone. Whoever has much to say waits for
-/// [`Outbox::drained`] long before that.
+/// Number of unread bytes at which the next message makes the client count as gone. Senders of much output wait for
+/// [`Outbox::drained`] long before.
 pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
-/// A buffer that grew larger, in bytes, is given back once it is written.
-const KEPT: usize = 1024 * 1024;
+/// Size in bytes above which a buffer is freed after writing.
+const MAX_KEPT_BUFFER: usize = 1024 * 1024;
 
-/// What waits for the client. All clones are one queue.
+/// Queue of output for the client. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Outbox(Arc<SharedOutbox>);
 
@@ -37,7 +37,7 @@ pub struct Outbox(Arc<SharedOutbox>);
 struct SharedOutbox {
     state: Mutex<OutboxState>,
     more: Condvar,
-    /// Bytes that the operating system has not taken.
+    /// Number of bytes that the operating system has not accepted yet.
     queued: watch::Sender<usize>,
     ends: Ends,
     /// Frames the JSON text of a message.
@@ -46,14 +46,14 @@ struct SharedOutbox {
 
 #[derive(Debug, Default)]
 struct OutboxState {
-    /// Whole messages, behind those that are being written.
+    /// Whole messages, behind those being written.
     pending: Vec<u8>,
     closed: bool,
     gone: bool,
 }
 
 impl Outbox {
-    /// An empty queue. `wrap` frames the JSON text of a message.
+    /// Creates an empty queue. `wrap` frames the JSON text of a message.
     pub(super) fn new(ends: Ends, wrap: fn(&str) -> String) -> Self {
         let (state, more) = (Mutex::default(), Condvar::new());
         let queued = watch::Sender::new(0);
@@ -66,22 +66,22 @@ impl Outbox {
         }))
     }
 
-    /// How many bytes wait for the client; none once it is gone.
+    /// Number of bytes that wait for the client; 0 once it is gone.
     pub fn queued(&self) -> usize {
         *self.0.queued.borrow()
     }
 
-    /// Waits until fewer than `below` bytes wait for the client, or it is gone. With 1: until all is written.
-    /// A bound of 0 counts as 1.
+    /// Waits until fewer than `below` bytes wait for the client, or it is gone. With 1, until everything is written. 0
+    /// counts as 1.
     pub async fn drained(&self, below: usize) {
         let mut queued = self.0.queued.subscribe();
         // The sender is in `self`, so it outlives this wait.
         _ = queued.wait_for(|queued| *queued < below.max(1)).await;
     }
 
-    /// Queues whole messages, framed. What comes after the end is dropped.
+    /// Queues whole framed messages. After the end they are dropped.
     pub(super) fn push(&self, messages: &[u8]) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         if state.gone || state.closed || messages.is_empty() {
             return;
         }
@@ -104,41 +104,36 @@ impl Outbox {
         }
     }
 
-    /// Takes nothing more; [`Self::write_to`] ends when all is written.
+    /// Closes the queue; [`Self::write_to`] ends when everything is written.
     pub(super) fn close(&self) {
-        self.0.lock().closed = true;
+        lock(&self.0.state).closed = true;
         self.0.more.notify_one();
     }
 
-    /// Writes what is queued, and what will be, all that is there with one call. Ends when the queue is closed
-    /// or the client is gone.
+    /// Writes queued bytes, as many as possible with each call. Ends when the queue is closed or the client is gone.
     pub(super) fn write_to(&self, mut out: impl Write) {
         let mut batch = Vec::new();
         while self.0.next(&mut batch) {
             if let Err(error) = self.0.write(&mut out, &batch) {
                 let end = ConnectionEnd::Output(error.to_string());
-                return self.0.give_up(self.0.lock(), end);
+                return self.0.give_up(lock(&self.0.state), end);
             }
         }
     }
 }
 
 impl SharedOutbox {
-    fn lock(&self) -> MutexGuard<'_, OutboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for something to write. The two buffers take turns.
     fn next(&self, batch: &mut Vec<u8>) -> bool {
         batch.clear();
-        if batch.capacity() > KEPT {
+        if batch.capacity() > MAX_KEPT_BUFFER {
             *batch = Vec::new();
         }
         let idle =
             |state: &mut OutboxState| state.pending.is_empty() && !state.closed && !state.gone;
         let mut state = self
             .more
-            .wait_while(self.lock(), idle)
+            .wait_while(lock(&self.state), idle)
             .unwrap_or_else(PoisonError::into_inner);
         mem::swap(&mut state.pending, batch);
         !batch.is_empty()
@@ -150,7 +145,7 @@ impl SharedOutbox {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     rest = rest.get(count..).unwrap_or_default();
-                    // None are queued any more where the client was given up meanwhile.
+                    // The count may be 0 already if the client was given up meanwhile.
                     self.queued
                         .send_modify(|queued| *queued = queued.saturating_sub(count));
                 }

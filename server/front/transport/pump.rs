@@ -1,7 +1,7 @@
-//! Stands between the pipes and the protocol's loop: one thread reads, one writes, and neither waits for the other.
+//! Connects the pipes and the protocol's loop: one thread reads, one writes, and neither waits for the other.
 //!
-//! Threads, because a read of standard input can be neither polled nor called off on every system; they end
-//! with the process, for which nobody waits.
+//! Threads are used because reading standard input can be neither polled nor cancelled on every system. Nobody waits
+//! for them; they end with the process.
 
 use std::{
     io::{self, Read, Write},
@@ -15,15 +15,15 @@ use super::{
     outbox::Outbox,
 };
 
-/// How much is read at once, in bytes: what a pipe holds on Linux.
+/// Number of bytes read at once: the capacity of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 
-/// The two ends of a connection for the protocol's loop, and word of its end.
+/// Both ends of a connection for the protocol's loop, and its end.
 #[derive(Debug)]
 pub struct Pump {
     /// The client's messages.
     pub input: Incoming,
-    /// What goes to the client; keep a clone to see how much waits for it.
+    /// Output for the client. A clone shows how much waits.
     pub output: Outbox,
     /// Ends the connection for a reason that the pipes do not show.
     pub ends: Ends,
@@ -31,7 +31,7 @@ pub struct Pump {
     pub signals: Signals,
 }
 
-/// The thread that reads.
+/// The reading thread.
 struct Intake<F> {
     framing: F,
     inbox: Inbox,
@@ -40,11 +40,10 @@ struct Intake<F> {
 }
 
 impl Pump {
-    /// Starts both threads. The error is the system's, when it gives no thread.
+    /// Starts both threads. Fails if the system cannot start a thread.
     ///
-    /// Behind the client's last message, the end of standard input and broken framing `input` ends, so that the
-    /// protocol's loop is over once it has handled what came before. A client that is gone on the other side does not
-    /// end it.
+    /// `input` ends after the client's last message, the end of standard input or broken framing. The protocol's loop
+    /// then ends after handling what came before. A client that no longer reads does not end `input`.
     pub fn start<F: Framing>(
         framing: F,
         stdin: impl Read + Send + 'static,
@@ -100,13 +99,13 @@ impl<F: Framing> Intake<F> {
         }
     }
 
-    /// Hands on the messages of a chunk, up to the end of the connection.
+    /// Passes on the messages of a chunk, up to the end of the connection.
     fn take(&mut self, chunk: &mut &[u8]) -> Option<ConnectionEnd> {
         while let Some(cut) = self.framing.cut(chunk) {
             match cut {
                 Cut::Message(body) => self.inbox.push(body),
                 Cut::Last(body, end) => {
-                    // Said before the message is queued, which may have to wait for room.
+                    // The end is reported first, because queueing the message may wait for room.
                     self.ends.say(end.clone());
                     self.inbox.push(body);
                     return Some(end);

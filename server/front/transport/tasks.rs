@@ -1,4 +1,4 @@
-//! The tasks of a connection. Every task that a front end begins is begun here, so that none is without an owner.
+//! Tasks of a connection. A front end starts all of its tasks here, so that each has an owner.
 
 use std::panic::AssertUnwindSafe;
 
@@ -6,19 +6,19 @@ use futures_util::FutureExt;
 use tokio::task::JoinError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// The tasks of one connection. All clones are one set.
+/// The tasks of one connection. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     waited_for: TaskTracker,
 }
 
 impl Tasks {
-    /// Runs a task that [`Self::ended`] waits for. Where it panics, that is logged under its name.
+    /// Runs a task that [`Self::ended`] waits for. A panic is logged under its name.
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         self.waited_for.spawn(logged(name, work));
     }
 
-    /// The same for work that is dropped when `over` is cancelled.
+    /// Like [`Self::spawn`], for work that is dropped when `over` is cancelled.
     pub fn spawn_until(
         &self,
         name: &'static str,
@@ -30,7 +30,8 @@ impl Tasks {
         });
     }
 
-    /// Runs a task that nothing waits for: its end is up to a client, which need never reply. It ends with the process.
+    /// Runs a task that nothing waits for, because its end depends on a client that may never reply. It ends with the
+    /// process.
     pub fn spawn_unawaited(
         &self,
         name: &'static str,
@@ -39,17 +40,17 @@ impl Tasks {
         tokio::spawn(logged(name, work));
     }
 
-    /// Waits until every task of [`Self::spawn`] is over, those included that begin meanwhile.
+    /// Waits for all tasks of [`Self::spawn`], including those started meanwhile.
     pub async fn ended(&self) {
         self.waited_for.close();
         self.waited_for.wait().await;
     }
 }
 
-/// Runs work in a task of its own, to its end: dropping this future only ends the waiting.
+/// Runs work to its end in a task of its own: dropping this future only stops the waiting.
 ///
 /// # Errors
-/// Where the work panicked.
+/// Fails if the work panicked.
 pub async fn detached<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, JoinError> {
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_end_waits_for_tasks_but_for_those_that_nothing_waits_for() {
+    async fn shutdown_waits_for_all_but_unawaited_tasks() {
         let tasks = Tasks::default();
         let (begin, begun) = oneshot::channel::<()>();
         let done = Arc::new(AtomicBool::new(false));
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn detached_work_goes_on_where_nobody_waits_for_it() {
+    async fn detached_work_continues_without_a_caller() {
         let (begin, begun) = oneshot::channel();
         let (tell, receiver) = oneshot::channel();
         let mut waiting = Box::pin(detached(async move {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use aside_config::preview::Startable;
+
 /// Params of `aside/approval/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -46,7 +48,7 @@ pub struct ApprovalItem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRevokeParams {
-    /// As it was listed.
+    /// Id from the list.
     pub approval_id: String,
     /// The workspace, as in `aside/approval/list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,50 +66,21 @@ pub struct PreviewParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewResult {
-    /// It is trusted as it is now.
+    /// Whether the workspace is trusted as it is now.
     pub trusted: bool,
     /// Stands for all that trust would be bound to: another text once any of it changes.
     pub fingerprint: String,
     /// The URI of its `aside.toml`, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What could be started or connected to.
-    pub starts: Vec<StartsItem>,
+    /// Programs and connections that could be started.
+    pub starts: Vec<Startable>,
     /// The settings that would count.
     pub settings: Vec<SettingItem>,
     /// Files of the workspace that its commands name: trust ends when one changes.
     pub programs: Vec<String>,
     /// Keys that never count in a workspace.
     pub ignored: Vec<String>,
-}
-
-/// A tool or server that a workspace defines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StartsItem {
-    /// What it is.
-    pub kind: StartsKind,
-    /// The name of what would be started.
-    pub name: String,
-    /// The program and its arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub command: Vec<String>,
-    /// The address of a server that runs elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// Names of the environment variables that it is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<String>,
-}
-
-/// What a workspace can define.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum StartsKind {
-    /// A local tool.
-    Tool,
-    /// An MCP server.
-    McpServer,
 }
 
 /// A setting of a workspace.

@@ -3,8 +3,8 @@
 use aside_turn::{effect, input, record::PromptId, response};
 
 use super::{
-    CallStatus, InquiryStatus, Position, Preview, Prompt, PromptAnswer, PromptKind, PromptOutcome,
-    PromptTool, QuestionUpdate, TurnCompleted, TurnRef, Update, Usage,
+    CallStatus, Position, Prompt, PromptAnswer, PromptTool, QuestionUpdate, TurnCompleted, TurnRef,
+    Update, Usage,
 };
 
 impl From<effect::Update> for Update {
@@ -57,7 +57,7 @@ impl From<effect::Update> for Update {
             } => Self::Question(QuestionUpdate::Opened {
                 prompt_id: prompt.0,
                 call_id: call,
-                prompt_kind: kind.into(),
+                prompt_kind: kind,
                 label,
                 text,
             }),
@@ -66,7 +66,7 @@ impl From<effect::Update> for Update {
             }
             TurnsUpdate::Inquiry { calls, status } => Self::Inquiry {
                 call_ids: calls,
-                status: status.into(),
+                status,
             },
             TurnsUpdate::Steered { text } => Self::Steered { text },
             TurnsUpdate::Retry {
@@ -96,42 +96,9 @@ impl From<effect::Update> for Update {
 }
 
 fn closed(prompt: PromptId, settled: effect::Settled) -> QuestionUpdate {
-    let (outcome, by, reason, answer) = match settled {
-        effect::Settled::Answered {
-            by,
-            answer: Some(answer),
-        } => (PromptOutcome::Answered, Some(by), None, Some(answer)),
-        effect::Settled::Answered { by, answer: None } => {
-            (PromptOutcome::Redacted, Some(by), None, None)
-        }
-        effect::Settled::Cancelled(reason) => (PromptOutcome::Cancelled, None, Some(reason), None),
-    };
-    QuestionUpdate::Closed {
-        prompt_id: prompt.0,
-        outcome,
-        by,
-        reason,
-        answer,
-    }
-}
-
-impl From<effect::InquiryStatus> for InquiryStatus {
-    fn from(status: effect::InquiryStatus) -> Self {
-        match status {
-            effect::InquiryStatus::Asked => Self::Asked,
-            effect::InquiryStatus::Answered => Self::Answered,
-            effect::InquiryStatus::Failed => Self::Failed,
-        }
-    }
-}
-
-impl From<effect::PromptKind> for PromptKind {
-    fn from(kind: effect::PromptKind) -> Self {
-        match kind {
-            effect::PromptKind::Question => Self::Question,
-            effect::PromptKind::RunTool => Self::RunTool,
-            effect::PromptKind::DeliverResult => Self::DeliverResult,
-        }
+    match settled {
+        effect::Settled::Answered { by, answer } => QuestionUpdate::answered(prompt.0, by, answer),
+        effect::Settled::Cancelled(reason) => QuestionUpdate::cancelled(prompt.0, &reason),
     }
 }
 
@@ -144,26 +111,6 @@ impl From<response::Usage> for Usage {
             cache_write_tokens: usage.cache_write,
             cost_usd: usage.cost,
             context_window: None,
-        }
-    }
-}
-
-impl From<input::Preview> for Preview {
-    fn from(preview: input::Preview) -> Self {
-        match preview {
-            input::Preview::Command { text, cwd } => Self::Command { text, cwd },
-            input::Preview::Diff {
-                uri,
-                version,
-                old,
-                new,
-            } => Self::Diff {
-                uri,
-                version,
-                old,
-                new,
-            },
-            input::Preview::Text { text } => Self::Text { text },
         }
     }
 }
@@ -183,17 +130,18 @@ impl Prompt {
                 arguments: prompt.arguments,
                 server: prompt.server,
             },
-            kind: prompt.kind.into(),
+            kind: prompt.kind,
             label: prompt.label,
             text: prompt.text,
             context: prompt.context,
+            expects: prompt.answer_type.phrase(),
             answer_type: prompt.answer_type,
             optional: prompt.optional,
             default: prompt.default,
             remember: prompt.remember,
             exclusive: prompt.exclusive,
             source: prompt.source,
-            preview: prompt.preview.map(Preview::from),
+            preview: prompt.preview,
             position: Position { n, of },
             resumable: None,
         }

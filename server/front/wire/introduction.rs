@@ -1,4 +1,4 @@
-//! What client and server say of themselves in `initialize`.
+//! Introductions of client and server in `initialize`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,13 +12,17 @@ pub const VERSION: u32 = 1;
 pub struct ClientCapabilities {
     /// The newest version that it speaks.
     pub version: u32,
-    /// It answers `aside/prompt`.
+    /// Whether the client answers `aside/prompt`.
     pub prompt: bool,
-    /// Its prompt can hide what is typed.
+    /// Whether its prompt can hide typed text.
     pub secret: bool,
-    /// It answers `aside/document/save`.
+    /// Whether the client answers `aside/document/save`.
     pub save: bool,
-    /// Tools that run in the editor.
+    /// Names of the server's editor tools that the client serves. Unknown names are ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub editor_tools: Vec<String>,
+    /// More tools that run in the client.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ClientTool>,
 }
 
@@ -28,11 +32,11 @@ pub struct ClientCapabilities {
 pub struct ClientTool {
     /// The name by which the model calls the tool.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
-    /// It says that it only reads: what is allowed of it is allowed with any arguments.
+    /// Whether the tool claims to read only; a permission then covers all arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
@@ -46,7 +50,7 @@ pub struct ServerCapabilities {
     pub server: String,
 }
 
-/// What a client may give as `initializationOptions`.
+/// Content of a client's `initializationOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializationOptions {
@@ -58,7 +62,7 @@ pub struct InitializationOptions {
     pub workspace_config: Option<Value>,
     /// The user trusts the workspace.
     pub trusted: bool,
-    /// Where state is kept, instead of the usual place.
+    /// State folder that replaces the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<String>,
 }

@@ -77,7 +77,7 @@ pub struct MethodRow {
     pub name: &'static str,
     /// Whether it is answered.
     pub kind: MethodKind,
-    /// Who receives it.
+    /// The receiver of the message.
     pub to: Recipient,
 }
 
@@ -91,7 +91,7 @@ pub enum MethodKind {
     Notification,
 }
 
-/// Who receives a message.
+/// Receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Recipient {

@@ -1,8 +1,8 @@
 //! The protocol's messages as they are on the wire, version 1.
 //!
 //! What crosses a pipe is a promise: these types are its spelling, field by field and in this order, and
-//! the turn's own types stay free to change. Closed lists of words that the turn already spells as the
-//! protocol does (statuses, outcomes, codes) are used as they are. No text is altered here: what a model
+//! the turn's own types stay free to change. What the turn already spells as the protocol
+//! does (statuses, outcomes, codes, previews) is used as it is. No text is altered here: what a model
 //! or a tool said reaches a client as it was said, and the client shows it safely.
 //!
 //! | module | what lives there |
@@ -12,6 +12,7 @@
 //! | [`requests`] | params and results of the methods, and the error codes |
 //! | [`consent`] | what a trusted workspace would run, and approvals that are kept |
 //! | `from_turn` | the turn's types as they are on the wire |
+//! | `settled` | a settled prompt, as data and in words |
 //! | [`replay`], [`resumable`] | turns that are over, put together from the log; prompts that a resume opens again |
 
 pub mod consent;
@@ -21,9 +22,14 @@ pub mod methods;
 pub mod replay;
 pub mod requests;
 pub mod resumable;
+mod settled;
 #[cfg(test)]
 mod tests;
 
+pub use aside_turn::{
+    effect::{InquiryStatus, PromptKind},
+    input::Preview,
+};
 use aside_turn::{
     input::SecretValue,
     question::{AnswerType, Source},
@@ -51,7 +57,7 @@ pub struct TurnUpdate {
     pub turn_id: String,
     /// Counts from 1 without gaps from each start or resume.
     pub seq: u64,
-    /// What happened in the turn.
+    /// The update.
     pub update: Update,
 }
 
@@ -87,7 +93,7 @@ pub enum Update {
         name: String,
         /// A title of one line.
         title: String,
-        /// As the model gave them.
+        /// Arguments, as the model gave them.
         arguments: Value,
         /// Whether it runs already.
         status: CallStatus,
@@ -120,7 +126,7 @@ pub enum Update {
     Inquiry {
         /// The provider's ids of the asking calls.
         call_ids: Vec<String>,
-        /// Where it stands.
+        /// Status of the inquiry.
         status: InquiryStatus,
     },
     /// Files or buffers were changed.
@@ -132,7 +138,7 @@ pub enum Update {
     },
     /// A message of the user's was taken in.
     Steered {
-        /// What the user added.
+        /// The message that the user added.
         text: String,
     },
     /// A request is sent again.
@@ -141,7 +147,7 @@ pub enum Update {
         attempt: u32,
         /// When, in milliseconds from now.
         after_ms: u64,
-        /// Why the request is sent again.
+        /// Reason for the retry.
         reason: String,
         /// Forget what was shown of this step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,7 +155,7 @@ pub enum Update {
     },
     /// A notice for the user.
     Notice {
-        /// How grave the notice is.
+        /// Severity of the notice.
         level: Level,
         /// The text that is shown.
         text: String,
@@ -173,33 +179,33 @@ pub enum CallStatus {
     Running,
 }
 
-/// What became of a prompt.
+/// Change of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum QuestionUpdate {
-    /// It was opened, or parked.
+    /// The prompt was opened or parked.
     Opened {
         /// The id of the prompt.
         prompt_id: String,
         /// The provider's id of the call.
         call_id: String,
-        /// What it is for.
+        /// Kind of the prompt.
         prompt_kind: PromptKind,
-        /// Who asks, such as the name of the tool.
+        /// The asker, such as the name of the tool.
         label: String,
-        /// What is asked, in one line.
+        /// The question in one line.
         text: String,
     },
-    /// It was settled.
+    /// The prompt was settled.
     Closed {
         /// The id of the prompt.
         prompt_id: String,
-        /// How the prompt was settled.
+        /// Outcome of the prompt.
         outcome: PromptOutcome,
-        /// Who gave the answer, where there is one.
+        /// The answerer, if there is an answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<By>,
-        /// Why it has no answer.
+        /// Reason why there is no answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
         /// The answer, never a secret's; null where it was left out.
@@ -209,10 +215,12 @@ pub enum QuestionUpdate {
             deserialize_with = "present"
         )]
         answer: Option<Value>,
+        /// The answer and who gave it, or why there is none, in words.
+        text: String,
     },
 }
 
-/// How a prompt was settled; the words of the record.
+/// Outcome of a prompt, in the words of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptOutcome {
@@ -222,18 +230,6 @@ pub enum PromptOutcome {
     Redacted,
     /// Without an answer.
     Cancelled,
-}
-
-/// Where an inquiry stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum InquiryStatus {
-    /// A model is being asked.
-    Asked,
-    /// The model gave an answer that fits.
-    Answered,
-    /// It did not.
-    Failed,
 }
 
 /// Tokens of a turn, its inquiries included.
@@ -264,20 +260,20 @@ pub struct TurnCompleted {
     pub conversation_id: String,
     /// The id of the turn.
     pub turn_id: String,
-    /// How it ended.
+    /// Outcome of the turn.
     pub outcome: Outcome,
     /// The text of the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// That text as JSON, with a schema.
+    /// The answer as JSON, if a schema was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
-    /// Why it failed.
+    /// The failure, if the turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
     /// The tokens that the turn used, and what they cost.
     pub usage: Usage,
-    /// What was refused for want of a person.
+    /// Refusals, without those by a person.
     pub refusals: Vec<Refusal>,
     /// The open ones of an interrupted turn.
     pub prompts: Vec<Prompt>,
@@ -295,17 +291,20 @@ pub struct Prompt {
     pub turn_id: String,
     /// The call it belongs to.
     pub tool: PromptTool,
-    /// What it is for.
+    /// Kind of the prompt.
     pub kind: PromptKind,
-    /// Who asks, such as the name of the tool.
+    /// The asker, such as the name of the tool.
     pub label: String,
-    /// What is asked, in one line.
+    /// The question in one line.
     pub text: String,
     /// Several, above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What counts as an answer.
+    /// The type of answers that fit.
     pub answer_type: AnswerType,
+    /// The number or text that counts as an answer, in words such as "a whole number of at least 3".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expects: Option<String>,
     /// The answer may be left out: null.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
@@ -316,28 +315,16 @@ pub struct Prompt {
     pub remember: bool,
     /// Only a human may answer.
     pub exclusive: bool,
-    /// Whose question it is.
+    /// Origin of the question.
     pub source: Source,
-    /// What would run, or be delivered.
+    /// Preview of the call, or of the result to deliver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
-    /// Where this prompt stands among those that wait.
+    /// Place of this prompt among the waiting ones.
     pub position: Position,
     /// Only in `aside/prompt/pending`: its turn must be resumed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumable: Option<bool>,
-}
-
-/// What a prompt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PromptKind {
-    /// A tool's question.
-    Question,
-    /// May this run?
-    RunTool,
-    /// May the model see this result?
-    DeliverResult,
 }
 
 /// The call of a prompt.
@@ -348,41 +335,11 @@ pub struct PromptTool {
     pub name: String,
     /// The provider's id of the call.
     pub call_id: String,
-    /// As the model gave them.
+    /// Arguments, as the model gave them.
     pub arguments: Value,
     /// The MCP server that the tool comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-}
-
-/// What a person sees before saying yes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Preview {
-    /// A command, whole.
-    Command {
-        /// As it would be run.
-        text: String,
-        /// The folder in which the command would run.
-        cwd: String,
-    },
-    /// A change of one file.
-    Diff {
-        /// The URI of the file.
-        uri: String,
-        /// The version of its open document.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        version: Option<i32>,
-        /// The whole text before.
-        old: String,
-        /// The whole text after.
-        new: String,
-    },
-    /// A text, where there is neither a command nor a diff.
-    Text {
-        /// The text that is shown.
-        text: String,
-    },
 }
 
 /// A prompt's place among the open ones of its turn.
@@ -390,7 +347,7 @@ pub enum Preview {
 pub struct Position {
     /// Counted from 1.
     pub n: usize,
-    /// How many there are.
+    /// Number of waiting prompts.
     pub of: usize,
 }
 
@@ -428,7 +385,7 @@ pub enum PromptAnswer {
     Cancel,
 }
 
-/// Where the member is there, a `null` is a value like any other.
+/// Keeps a present `null` apart from a missing member.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }

@@ -4,15 +4,15 @@ use aside_turn::record::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Prompt, PromptAnswer, Update};
+use super::{Prompt, PromptAnswer, Update, Usage};
 
 /// Error codes of the protocol, beside those of JSON-RPC and LSP.
 pub mod code {
-    /// There is no such conversation.
+    /// Error code: the conversation does not exist.
     pub const UNKNOWN_CONVERSATION: i64 = -32010;
-    /// There is no such turn, or it is over.
+    /// Error code: the turn does not exist or has ended.
     pub const UNKNOWN_TURN: i64 = -32011;
-    /// There is no such prompt, or it is closed.
+    /// Error code: the prompt does not exist or is closed.
     pub const UNKNOWN_PROMPT: i64 = -32012;
     /// A turn runs in this conversation.
     pub const TURN_RUNS: i64 = -32013;
@@ -20,7 +20,7 @@ pub mod code {
     pub const OPEN_ELSEWHERE: i64 = -32014;
     /// The workspace is not trusted.
     pub const NOT_TRUSTED: i64 = -32015;
-    /// There is no usable provider or model.
+    /// Error code: no provider or model is usable.
     pub const NO_PROVIDER: i64 = -32016;
     /// Undo would lose something; `data.conflicts` has the files.
     pub const UNDO_CONFLICTS: i64 = -32017;
@@ -47,10 +47,10 @@ pub struct ConversationRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListParams {
-    /// Where the page before ended.
+    /// Cursor of the preceding page's end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// How many at the most.
+    /// Maximum number of entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only those whose title has this, in any case.
@@ -64,7 +64,7 @@ pub struct ListParams {
 pub struct ListResult {
     /// The conversations of this page, newest first.
     pub items: Vec<ListItem>,
-    /// Where the next page begins; none on the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -81,15 +81,17 @@ pub struct ListItem {
     pub created_at: String,
     /// When something was last recorded, in RFC 3339.
     pub updated_at: String,
-    /// How many turns it has.
+    /// Number of turns.
     pub turns: u32,
-    /// What it is doing.
+    /// Tokens of all turns, their inquiries included.
+    pub usage: Usage,
+    /// Current activity.
     pub status: ConversationStatus,
-    /// How many prompts are open.
+    /// Number of open prompts.
     pub prompts: usize,
 }
 
-/// What a conversation is doing.
+/// Activity of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConversationStatus {
@@ -99,7 +101,7 @@ pub enum ConversationStatus {
     Running,
     /// A turn waits for a person.
     Waiting,
-    /// Its last turn can be resumed.
+    /// The last turn can be resumed.
     Interrupted,
 }
 
@@ -112,7 +114,7 @@ pub struct ReadParams {
     /// Only turns after that of this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// How many turns at the most.
+    /// Maximum number of turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -123,7 +125,7 @@ pub struct ReadParams {
 pub struct ReadResult {
     /// The turns of this page, oldest first.
     pub turns: Vec<ReadTurn>,
-    /// What to give as `after` for more; none at the end.
+    /// Value of `after` for the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -136,11 +138,11 @@ pub struct ReadTurn {
     pub turn_id: String,
     /// When the turn began, in RFC 3339.
     pub started_at: String,
-    /// What the user said.
+    /// The user's message.
     pub message: String,
-    /// What happened, pieces joined.
+    /// Updates, with joined pieces of text.
     pub updates: Vec<Update>,
-    /// How it ended; none for one that can be resumed or runs.
+    /// Outcome; absent if the turn runs or can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -183,9 +185,9 @@ pub struct StartParams {
     /// The turn's id, where the client chooses it; without a dot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What the user says.
+    /// The user's message.
     pub message: String,
-    /// What goes along.
+    /// Attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentParam>,
     /// The model to use, as `provider/model`.
@@ -214,7 +216,7 @@ pub struct AttachmentParam {
     /// Only these lines and characters of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<TextRange>,
-    /// Its text; else it is read.
+    /// The text; without one the file is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -261,7 +263,7 @@ pub struct TurnId {
 pub struct SteerParams {
     /// The id of the turn.
     pub turn_id: String,
-    /// What the user adds.
+    /// The message to add.
     pub message: String,
 }
 
@@ -279,7 +281,7 @@ pub struct UndoParams {
 /// Result of `aside/turn/undo`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoResult {
-    /// What was put back.
+    /// The restored files.
     pub files: Vec<String>,
     /// The turn ran something whose changes are not covered.
     pub untracked: bool,
@@ -288,7 +290,7 @@ pub struct UndoResult {
 /// Result of `aside/prompt/pending`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingResult {
-    /// Those open now, and those of interrupted turns.
+    /// Prompts that are open now, and those of interrupted turns.
     pub prompts: Vec<Prompt>,
 }
 
@@ -299,7 +301,7 @@ pub struct PendingResult {
 pub struct AnswerParams {
     /// The id of the prompt.
     pub prompt_id: String,
-    /// What the person said.
+    /// The person's answer.
     pub answer: PromptAnswer,
 }
 
@@ -309,7 +311,7 @@ pub struct AnswerParams {
 pub struct DismissParams {
     /// The prompt to take off the screen.
     pub prompt_id: String,
-    /// Why, as the word of a [`aside_turn::effect::DismissReason`].
+    /// The word of a [`aside_turn::effect::DismissReason`].
     pub reason: String,
 }
 
@@ -326,7 +328,7 @@ pub struct ModelsResult {
 pub struct ModelItem {
     /// The full name of the model, `provider/model`.
     pub id: String,
-    /// How many tokens the model takes, input and output together.
+    /// Context window in tokens, input and output together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
     /// Tokens of an answer.
@@ -375,7 +377,7 @@ pub struct ConfigReadResult {
 pub struct ConfigValue {
     /// The key, with dots between its parts.
     pub key: String,
-    /// It; hidden where it may be a secret.
+    /// The value; a possible secret is hidden.
     pub value: Value,
     /// The layer that it comes from.
     pub from: String,
@@ -384,7 +386,7 @@ pub struct ConfigValue {
 /// Params of `aside/workspace/trust`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustParams {
-    /// Its URI or path.
+    /// URI or path of the workspace.
     pub folder: String,
     /// The user trusts it.
     pub trusted: bool,
@@ -401,11 +403,11 @@ pub struct Empty {}
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusParams {
-    /// How it goes.
+    /// Overall health of the server.
     pub health: Health,
     /// A turn runs.
     pub busy: bool,
-    /// Why, where it does not go well.
+    /// Reason for a health other than good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// `provider/model` of the last turn.
@@ -415,7 +417,7 @@ pub struct StatusParams {
     pub pending_prompts: usize,
 }
 
-/// How it goes.
+/// Overall health of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Health {
@@ -446,9 +448,9 @@ pub struct ToolCallParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallResult {
-    /// What the model is told.
+    /// Text for the model.
     pub content: String,
-    /// It is an error.
+    /// Whether the result is an error.
     #[serde(default)]
     pub is_error: bool,
 }

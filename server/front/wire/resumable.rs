@@ -1,6 +1,7 @@
 //! The prompts of an interrupted turn, put together from its log: questions whole, the others with what the log
 //! knows of them. What a call would do is prepared anew when the turn is resumed.
 
+use aside_session::replay::Turn;
 use aside_turn::{
     history::{CallHistory, CallState, TurnHistory},
     question::{AnswerType, Source},
@@ -9,7 +10,6 @@ use aside_turn::{
 use serde_json::Value;
 
 use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnRef};
-use crate::session::replay::Turn;
 
 /// The open prompts of a turn, in order. `label` gives the header of a tool's question, where the tool has one for
 /// it.
@@ -55,6 +55,7 @@ fn prompt(
             prompt.text.clone_from(&question.text);
             prompt.context.clone_from(&question.context);
             prompt.answer_type = question.answer_type.clone();
+            prompt.expects = question.answer_type.phrase();
             prompt.optional = question.optional;
             prompt.default.clone_from(&question.default);
             prompt.remember = question.may_be_remembered();
@@ -91,7 +92,7 @@ fn arguments(call: &CallHistory) -> Value {
         .unwrap_or_default()
 }
 
-/// What all kinds have in common; for people alone, a boolean, until the kind says otherwise.
+/// Creates a prompt with the fields that all kinds share: exclusive and boolean, until the kind changes that.
 fn bare(id: &PromptId, of: &TurnRef, call: &CallHistory) -> Prompt {
     Prompt {
         prompt_id: id.0.clone(),
@@ -108,6 +109,7 @@ fn bare(id: &PromptId, of: &TurnRef, call: &CallHistory) -> Prompt {
         text: String::new(),
         context: None,
         answer_type: AnswerType::Boolean,
+        expects: None,
         optional: false,
         default: None,
         remember: false,

@@ -217,7 +217,7 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
         "update-inquiry-asked",
         Told::Inquiry {
             calls,
-            status: effect::InquiryStatus::Asked,
+            status: InquiryStatus::Asked,
         },
     );
     let (reason, after) = ("The connection broke.".into(), Duration::from_secs(3));
@@ -265,7 +265,7 @@ fn what_becomes_of_a_prompt_is_what_clients_are_sent() {
         Told::QuestionOpened {
             prompt: PromptId("p-18".into()),
             call: "call_c001".into(),
-            kind: effect::PromptKind::RunTool,
+            kind: PromptKind::RunTool,
             label: "run_command".into(),
             text: "Run cargo test?".into(),
         },
@@ -302,7 +302,7 @@ fn a_prompt_of_the_turn_is_the_prompt_that_clients_are_sent() {
         tool: "edit_file".into(),
         arguments: json!({"path": "src/main.rs"}),
         server: None,
-        kind: effect::PromptKind::RunTool,
+        kind: PromptKind::RunTool,
         label: "edit_file".into(),
         text: "Make this change?".into(),
         context: None,
@@ -316,7 +316,7 @@ fn a_prompt_of_the_turn_is_the_prompt_that_clients_are_sent() {
         source: Source::Tool {
             name: "edit_file".into(),
         },
-        preview: Some(input::Preview::Diff {
+        preview: Some(Preview::Diff {
             uri: "file:///home/ada/demo/src/main.rs".into(),
             version: Some(4),
             old: "use b;\nuse a;\n".into(),

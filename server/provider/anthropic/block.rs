@@ -1,4 +1,4 @@
-//! A content block of a response, put together from its beginning and its deltas.
+//! Assembles a content block of a response from its start event and its deltas.
 
 use aside_turn::response::Kind;
 use indexmap::IndexMap;
@@ -7,22 +7,22 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-/// A content block as far as it came.
+/// A content block, as far as it was received.
 pub(super) struct StreamedBlock {
-    /// What it is.
+    /// Kind of the block.
     pub(super) kind: Kind,
-    /// As it began, member by member.
+    /// Members of the block as in its start event.
     members: IndexMap<String, Box<RawValue>>,
-    /// What deltas added to members that are text.
+    /// Text that deltas appended, by member.
     texts: IndexMap<String, String>,
-    /// What they added to the raw input.
+    /// JSON that deltas appended to `input`.
     input: String,
-    /// What they added to the citations.
+    /// Citations that deltas added.
     citations: Vec<Value>,
 }
 
 impl StreamedBlock {
-    /// A block that begins like this; `None` where it is no object.
+    /// Creates a block from its start event. `None` if `raw` is not a JSON object.
     pub(super) fn new(raw: &str) -> Option<Self> {
         let members: IndexMap<String, Box<RawValue>> = serde_json::from_str(raw).ok()?;
         let mut block = Self {
@@ -44,7 +44,7 @@ impl StreamedBlock {
         Some(block)
     }
 
-    /// The text that it began with, where that is any.
+    /// Text in the start event, if there is any.
     pub(super) fn first_text(&self) -> Option<String> {
         let text = match self.kind {
             Kind::Text => self.text_of("text"),
@@ -54,7 +54,7 @@ impl StreamedBlock {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// Takes in a delta, and gives the text that it adds, where that is for people or the arguments of a call.
+    /// Adds a delta. Returns the text or the call arguments that it appends, if any.
     pub(super) fn add(&mut self, delta: &Value) -> Option<String> {
         let mut shown = None;
         for (name, value) in delta.as_object()? {
@@ -96,7 +96,7 @@ impl StreamedBlock {
         }
     }
 
-    /// The arguments of a call that came with its beginning, and not in deltas.
+    /// Arguments of a call that came whole in the start event instead of in deltas.
     pub(super) fn late_text(&mut self) -> Option<String> {
         let whole = matches!(self.kind, Kind::ToolCall { .. }) && self.input.trim().is_empty();
         let input = self.members.get("input").filter(|_| whole)?.get();
@@ -107,18 +107,18 @@ impl StreamedBlock {
         Some(input.to_owned())
     }
 
-    /// Its input is JSON, or it has none.
+    /// Whether the input is valid JSON or empty.
     pub(super) fn is_readable(&self) -> bool {
         self.input.trim().is_empty() || serde_json::from_str::<&RawValue>(&self.input).is_ok()
     }
 
-    /// The whole block, where it has something that text, or id, name and arguments, do not say.
+    /// The whole block as JSON, if it holds more than its text, or its id, name and arguments.
     pub(super) fn opaque(mut self) -> Option<String> {
         self.assemble();
         let said: &[&str] = match &self.kind {
             Kind::Text => &["type", "text"],
             Kind::ToolCall { id, .. } => {
-                // Who called is sent back only where it was not the model itself.
+                // `caller` is sent back only if it is not the model itself.
                 let caller = self.value_of("caller");
                 if caller["type"] == "direct" {
                     self.members.shift_remove("caller");
@@ -136,7 +136,7 @@ impl StreamedBlock {
             .flatten()
     }
 
-    /// Puts what deltas added into the members.
+    /// Merges what deltas appended into the members.
     fn assemble(&mut self) {
         let mut set = |name: String, raw: Option<Box<RawValue>>| {
             if let Some(raw) = raw {

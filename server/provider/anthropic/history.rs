@@ -1,4 +1,4 @@
-//! The history, as messages of content blocks.
+//! Encodes the history as messages of content blocks.
 
 use aside_turn::transcript::Item;
 use serde::Deserialize;
@@ -9,25 +9,25 @@ use super::super::{
     attached::{Encoded, UserPart, parts},
 };
 
-/// What stands for the answer that a request never got: after a system message it has to be the model's turn.
+/// Placeholder for a missing response: an assistant message must follow a system message.
 const NO_ANSWER: &str = "[no answer]";
-/// What an error says that says nothing: the API wants words.
-const NO_WORDS: &str = "The tool failed.";
-/// Characters of a tool's name, at the most, and of another provider's id that are kept of it.
+/// Placeholder for an empty error: the API requires text.
+const EMPTY_ERROR: &str = "The tool failed.";
+/// Maximum length of a tool's name, and of the part of a foreign call id that is kept.
 const MAX_NAME: usize = 64;
 
 /// A content block.
 struct EncodedBlock {
     /// A JSON object.
     json: String,
-    /// It may carry a cache breakpoint.
+    /// Whether the block may carry a cache breakpoint.
     cacheable: bool,
-    /// It is thinking, whether it can be read or not.
+    /// Whether the block is thinking, readable or redacted.
     thinking: bool,
 }
 
-/// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
-/// message of its own, where the model takes one, and never without a message of the user's before it.
+/// Encodes the user's side of one request. Tool results come first, in one message with the rest. Directives follow in
+/// a system message if the model accepts one, but never without a user message before it.
 pub(super) fn user(items: &[Item], ask: &RequestContents<'_>, out: &mut Encoder) {
     let is_directive = |item: &Item| matches!(item, Item::Directive(_));
     let has_other = ask.takes_system() && items.iter().any(says_something);
@@ -59,7 +59,7 @@ pub(super) fn user(items: &[Item], ask: &RequestContents<'_>, out: &mut Encoder)
     }
 }
 
-/// A response's share, in its order. One that comes to thinking alone is left out: a message may not end in it.
+/// Encodes a response in its order. A response that is only thinking is left out: a message must not end in thinking.
 pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
     let blocks: Vec<EncodedBlock> = items
         .iter()
@@ -92,7 +92,7 @@ fn message(role: &str, blocks: &[EncodedBlock], out: &mut Encoder) {
     out.raw("]}");
 }
 
-/// It makes a block, and is no directive.
+/// Whether the item becomes a block and is not a directive.
 fn says_something(item: &Item) -> bool {
     match item {
         Item::User { text, attachments } => !attachments.is_empty() || has_words(text),
@@ -128,7 +128,7 @@ fn result(id: &str, content: &str, is_error: bool) -> EncodedBlock {
         let words = if has_words(content) {
             content
         } else {
-            NO_WORDS
+            EMPTY_ERROR
         };
         block["is_error"] = json!(true);
         block["content"] = json!([{"type": "text", "text": words}]);
@@ -145,7 +145,7 @@ fn model_block(item: &Item, native: bool) -> Option<EncodedBlock> {
     else {
         return None;
     };
-    // Text without a word is refused, wherever it stands.
+    // The API refuses text blocks that are empty or blank.
     if matches!(item, Item::Text { text, .. } if !has_words(text)) {
         return None;
     }
@@ -162,7 +162,7 @@ fn model_block(item: &Item, native: bool) -> Option<EncodedBlock> {
             ..
         } => {
             let (id, name) = (call_id(id), tool_name(name));
-            // Names and ids are plain; the arguments go back as they came.
+            // Ids and names need no escaping here; the arguments go back as they came.
             let (id, name, input) = (json!(id), json!(name), object(arguments));
             let json = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#);
             Some(EncodedBlock::new(json))
@@ -185,12 +185,12 @@ impl EncodedBlock {
     }
 
     fn media(kind: &str, Encoded { mime, data }: &Encoded) -> Self {
-        // Nothing of it has to be escaped, and it may be long.
+        // Base64 needs no escaping, and the data may be long.
         let source = format!(r#"{{"type":"base64","media_type":"{mime}","data":"{data}"}}"#);
         Self::new(format!(r#"{{"type":"{kind}","source":{source}}}"#))
     }
 
-    /// What the provider gave.
+    /// A block that goes back as the provider sent it.
     fn verbatim(json: &str) -> Self {
         #[derive(Deserialize)]
         struct BlockType<'a> {
@@ -211,8 +211,8 @@ fn has_words(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-/// The id of a call. Another provider's may have characters that this one refuses; two that differ stay different.
-/// The call and its result may be of different stretches, so that only the id itself counts.
+/// Returns a call id that the API accepts. Foreign ids may contain characters that it refuses; a hash keeps different
+/// ids apart. The result depends on the id alone, because a call and its result may be encoded in different requests.
 fn call_id(id: &str) -> String {
     if !id.is_empty() && id.chars().all(is_plain) {
         return id.to_owned();
@@ -220,7 +220,7 @@ fn call_id(id: &str) -> String {
     format!("{}_{:08x}", plain(id), crc32fast::hash(id.as_bytes()))
 }
 
-/// The name of a tool, as far as the API takes it: a model may write anything.
+/// Returns a tool name that the API accepts: a model may have written anything.
 fn tool_name(name: &str) -> String {
     match plain(name) {
         plain if plain.is_empty() => "_".to_owned(),

@@ -1,4 +1,4 @@
-//! The list of models.
+//! Reads the list of models.
 
 use serde_json::Value;
 use url::form_urlencoded;
@@ -10,20 +10,20 @@ use super::super::{
     openai_list,
 };
 
-/// Models of one page.
-const PAGE: u32 = 1000;
+/// Models per page.
+const PAGE_SIZE: u32 = 1000;
 
-/// The path of a page: the one after the model `page`, or the first.
+/// Path of the page after the model `page`, or of the first page.
 pub(super) fn path(page: Option<&str>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("limit", &PAGE.to_string());
+    query.append_pair("limit", &PAGE_SIZE.to_string());
     if let Some(after) = page {
         query.append_pair("after_id", after);
     }
     format!("/v1/models?{}", query.finish())
 }
 
-/// Reads a page.
+/// Reads a page of the list: the models, and the last id if there is another page.
 pub(super) fn read(page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
     let models = page["data"]
         .as_array()

@@ -1,7 +1,7 @@
-//! Anthropic Messages.
+//! Anthropic's Messages API.
 //!
-//! Thinking is bound to all that stands before it, so that what a response gave goes back as it came and in its place.
-//! What is said to the model in mid-conversation is a system message, where the model takes one.
+//! Thinking is valid only after the same preceding content, so a response goes back exactly as it came and in its
+//! place. Directives in mid-conversation become system messages if the model accepts them.
 
 mod block;
 mod history;
@@ -26,13 +26,13 @@ use super::{
     tags::TaggedDecoder,
 };
 
-/// The version of the API that this is written for.
+/// API version that this module implements.
 const VERSION: &str = "2026-10-21";
 
-/// Lets models think between their calls that else think before all of them.
-const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
+/// Beta header that lets models think between calls which otherwise think only before the first.
+const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
 
-/// The API. The key goes in a header of its own.
+/// The Messages API. The key goes into the header `x-api-key`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anthropic;
 
@@ -53,7 +53,7 @@ impl WireApi for Anthropic {
             let stream = HeaderValue::from_static("text/event-stream");
             headers.insert(header::ACCEPT, stream);
             if ask.options.abilities.interleaves && reasoning::is_budgeted(ask) {
-                let beta = HeaderValue::from_static(INTERLEAVED);
+                let beta = HeaderValue::from_static(INTERLEAVED_THINKING);
                 headers.insert(HeaderName::from_static("anthropic-beta"), beta);
             }
         }
@@ -154,14 +154,14 @@ fn tool(spec: &ToolDeclaration, ask: &RequestContents<'_>) -> Value {
         }
         None => {
             tool["input_schema"] = spec.parameters.clone();
-            // Else each argument is held back until it is whole.
+            // Without this member the API holds each argument back until it is complete.
             tool["eager_input_streaming"] = json!(true);
         }
     }
     tool
 }
 
-/// The tools stay in the request whatever the choice is: earlier thinking is bound to them.
+/// Tool choice of the request. The tools stay in the request whatever the choice is: earlier thinking depends on them.
 fn tool_choice(ask: &RequestContents<'_>) -> Option<Value> {
     if ask.tools().is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! How much the model is told to think.
+//! Reasoning options of a request.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::super::{
     options::{ModelOptions, ReasoningEffort},
 };
 
-/// The fewest tokens that may be given to thinking.
-const LEAST: u64 = 1024;
+/// Minimum number of thinking tokens that the API accepts.
+const MIN_BUDGET: u64 = 1024;
 
-/// What a request says of thinking.
+/// Members of a request that control thinking.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Thinking {
     /// The member `thinking`.
@@ -21,13 +21,13 @@ pub(super) struct Thinking {
     pub(super) effort: Option<String>,
 }
 
-/// What a request says of thinking. A change from one request to the next loses the cached messages, so that it
-/// depends on nothing else than what is configured, known and asked for.
+/// Returns the members that control thinking. They depend only on the configuration, the abilities and the request,
+/// because a change between requests invalidates the cached messages.
 pub(super) fn thinking(ask: &RequestContents<'_>) -> Thinking {
     let effort = match ask.reasoning() {
         ReasoningRequest::Unsaid => return Thinking::default(),
         ReasoningRequest::Off => {
-            // Without an effort: the highest ones are refused together with it.
+            // No effort here: the API refuses the highest ones together with `disabled`.
             return Thinking {
                 member: Some(json!({"type": "disabled"})),
                 effort: None,
@@ -36,7 +36,7 @@ pub(super) fn thinking(ask: &RequestContents<'_>) -> Thinking {
         ReasoningRequest::On(effort) => effort,
     };
     let abilities = &ask.options.abilities;
-    // Summarized, or what the model says between its calls would come as thinking without a word.
+    // Without `summarized`, text between calls would arrive as empty thinking.
     let adaptive = json!({"type": "adaptive", "display": "summarized"});
     let member = match abilities.reasoning {
         ReasoningKind::None | ReasoningKind::Effort => None,
@@ -52,17 +52,17 @@ pub(super) fn thinking(ask: &RequestContents<'_>) -> Thinking {
     }
 }
 
-/// The model is told to think by a number of tokens.
+/// Whether the request sets a number of thinking tokens.
 pub(super) fn is_budgeted(ask: &RequestContents<'_>) -> bool {
     let member = thinking(ask).member;
     member.is_some_and(|member| member["type"] == "enabled")
 }
 
-/// Tokens for thinking. A quarter of the answer's is left for its words; none where both cannot be.
+/// Number of thinking tokens. A quarter of the output is left for the answer; `None` if both do not fit.
 fn budget(options: &ModelOptions) -> Option<u64> {
     let kind = options.abilities.reasoning;
     let wanted = match options.reasoning {
-        // A budget is asked for only where it is configured.
+        // A budget is requested only if it is configured.
         None if kind == ReasoningKind::Budget => return None,
         Some(ReasoningEffort::Off | ReasoningEffort::Low) => 2_048,
         None | Some(ReasoningEffort::Medium) => 8_192,
@@ -70,5 +70,5 @@ fn budget(options: &ModelOptions) -> Option<u64> {
         Some(ReasoningEffort::Max) => 65_536,
     };
     let output = options.output();
-    (output > LEAST).then(|| wanted.min(output / 4 * 3).max(LEAST))
+    (output > MIN_BUDGET).then(|| wanted.min(output / 4 * 3).max(MIN_BUDGET))
 }

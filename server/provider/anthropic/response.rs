@@ -1,4 +1,4 @@
-//! Reads a response.
+//! Decodes a response.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use super::{
     usage::Tally,
 };
 
-/// Reads one response, event by event.
+/// Decodes one response, event by event.
 ///
-/// The last block that ended is held open: only the reason of the response's end says whether it is whole.
+/// The block that ended last stays open: only the stop reason tells whether it is complete.
 pub(super) struct AnthropicDecoder {
     usage: Tally,
-    /// Blocks that have not ended, by the provider's index.
+    /// Blocks that have not ended, by the provider's index, with their slots.
     open: BTreeMap<u64, (u32, StreamedBlock)>,
-    /// The block that ended last.
+    /// The block that ended last, with its slot.
     ended: Option<(u32, StreamedBlock)>,
     slots: u32,
     ids: CallIds,
-    /// A call's arguments are no JSON.
+    /// Whether the arguments of a call were not valid JSON.
     malformed: bool,
     stop_reason: Option<String>,
 }
 
-/// An event; what it is tells which of the members it has.
+/// An event of the stream. `kind` determines which members are present.
 #[derive(Deserialize)]
 struct AnthropicEvent<'a> {
     #[serde(rename = "type", default)]
@@ -76,7 +76,7 @@ impl AnthropicDecoder {
         self.open.insert(index, (slot, block));
     }
 
-    /// Closes the block that was held open.
+    /// Closes the block that stayed open.
     fn settle(&mut self, whole: bool, out: &mut Vec<Piece>) {
         if let Some((slot, block)) = self.ended.take() {
             self.close(slot, block, whole, out);
@@ -97,7 +97,7 @@ impl AnthropicDecoder {
         });
     }
 
-    /// The reason of the end is there: what is still open was cut off with it.
+    /// Handles the stop reason. A block that is still open then was cut off.
     fn stopped(&mut self, reason: &str, out: &mut Vec<Piece>) {
         let cut = matches!(reason, "max_tokens" | "model_context_window_exceeded");
         self.settle(!cut, out);
@@ -178,16 +178,16 @@ impl Decoder for AnthropicDecoder {
     }
 
     fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        // A server that does not stream sends one document.
+        // A server that does not stream sends one JSON document.
         if let Some(events) = events_of(stray).filter(|_| self.slots == 0) {
             return events.iter().try_for_each(|event| self.event(event, out));
         }
-        // Some servers answer with the status of success and an error that is no event.
+        // Some servers answer 200 with an error that is not an event.
         Err(error_in(stray).unwrap_or_else(ApiError::cut))
     }
 }
 
-/// The events in which a whole message would have been streamed.
+/// Converts a whole message into the events of a stream.
 fn events_of(text: &str) -> Option<Vec<String>> {
     let message: Value = serde_json::from_str(text).ok()?;
     if message["type"] != "message" {
@@ -209,7 +209,7 @@ fn error_in(text: &str) -> Option<ApiError> {
     error(&serde_json::from_str(text).ok()?)
 }
 
-/// Reads an error as the API words it; `None` for anything else.
+/// Parses an error body. `None` if there is no `error` member.
 pub(super) fn error(body: &Value) -> Option<ApiError> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What is said to the API, and what is made of what it says.
+//! Tests of requests and responses.
 
 mod history;
 mod requests;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+        abilities::{Abilities, ForcedToolSupport, Prices, Rates, ReasoningKind},
         options::{ModelOptions, ReasoningEffort},
         trial::{ProviderTrial, answer_tool, grep_tool, options, sample},
     },
@@ -17,7 +17,7 @@ use super::{
 
 const FIRST: &str = "anthropic/03_stream_thinking_text_two_tools.sse";
 
-/// A model that decides by itself how much it thinks, and always does.
+/// A model that always thinks, and decides by itself how much.
 fn abilities() -> Abilities {
     Abilities {
         context_window: Some(1_000_000),
@@ -32,13 +32,14 @@ fn abilities() -> Abilities {
             .map(str::to_owned)
             .to_vec(),
         prices: Some(Prices {
-            input: 4.0,
-            output: 20.0,
-            cache_read: 0.2,
-            cache_write: 5.0,
-            cache_write_long: 8.0,
-            up_to: None,
-            beyond: None,
+            rates: Rates {
+                input: 4.0,
+                output: 20.0,
+                cache_read: Some(0.2),
+                cache_write: Some(5.0),
+                cache_write_long: Some(8.0),
+            },
+            ..Prices::default()
         }),
         ..Abilities::default()
     }
@@ -51,7 +52,7 @@ fn model() -> ModelOptions {
     }
 }
 
-/// The conversation of the samples, before anything is said.
+/// The conversation of the samples, without messages.
 fn trial() -> ProviderTrial {
     ProviderTrial::new(
         model(),
@@ -75,7 +76,7 @@ fn stream(events: &[Value]) -> String {
     events.iter().map(event).collect()
 }
 
-/// A response of these whole blocks.
+/// A response of these complete blocks.
 fn response(blocks: &[Value], stop_reason: &str) -> String {
     let mut events =
         vec![json!({"type": "message_start", "message": {"usage": {"input_tokens": 1}}})];

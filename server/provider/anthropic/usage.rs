@@ -1,19 +1,19 @@
-//! Tokens of a response.
+//! Token counts of a response.
 
 use aside_turn::response::Usage;
 use serde_json::Value;
 
 use super::super::abilities::{Prices, Tokens};
 
-/// What a response said of tokens so far.
+/// Token counts of a response, summed over its events.
 #[derive(Debug)]
 pub(super) struct Tally {
     prices: Option<Prices>,
     input: u64,
     cache_read: u64,
-    /// Written to the cache, for however long.
+    /// All tokens written to the cache.
     cache_write: u64,
-    /// The part of it that was written for an hour.
+    /// The part of `cache_write` that is kept for an hour.
     cache_write_long: u64,
     output: u64,
 }
@@ -30,7 +30,7 @@ impl Tally {
         }
     }
 
-    /// Takes in a member `usage`. What is absent in it, or null, stays as it was; the rest is what it has come to.
+    /// Applies a `usage` member. Its counts are totals; absent or null ones leave the earlier value.
     pub(super) fn take(&mut self, usage: &Value) -> Usage {
         let set = |field: &mut u64, tokens: &Value| *field = tokens.as_u64().unwrap_or(*field);
         set(&mut self.input, &usage["input_tokens"]);

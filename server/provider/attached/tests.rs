@@ -75,7 +75,7 @@ fn chat() -> OpenaiChat {
     OpenaiChat::new(&"http://127.0.0.1:9/v1".parse().unwrap())
 }
 
-/// Each API, and where its messages are.
+/// Every API, with the pointer to its messages.
 fn apis() -> [(Box<dyn WireApi>, &'static str); 5] {
     [
         (Box::new(Anthropic), "messages"),
@@ -86,7 +86,7 @@ fn apis() -> [(Box<dyn WireApi>, &'static str); 5] {
     ]
 }
 
-/// The messages of a request, cache breakpoints left out.
+/// The messages of a request without cache breakpoints.
 fn messages(trial: &ProviderTrial, api: &dyn WireApi, member: &str) -> Value {
     fn without_marks(value: &mut Value) {
         match value {
@@ -104,7 +104,7 @@ fn messages(trial: &ProviderTrial, api: &dyn WireApi, member: &str) -> Value {
 }
 
 #[test]
-fn each_api_is_sent_images_and_documents_in_its_own_way() {
+fn images_and_documents_are_encoded_for_each_api() {
     let (image, document) = (base64(PNG), base64(PDF));
     let image_url = format!("data:image/png;base64,{image}");
     let document_url = format!("data:application/pdf;base64,{document}");
@@ -148,12 +148,12 @@ fn each_api_is_sent_images_and_documents_in_its_own_way() {
         say(&mut trial, "Why?", given);
         assert_eq!(messages(&trial, api.as_ref(), member), expected);
     }
-    // One text for all images of a message, which stand beside it.
+    // All images of a message share one text.
     let mut trial = trial(true, false);
     say(&mut trial, "Why?", vec![png(), pdf(), png()]);
     let tag = "<attachment name=\"shots/red.png\" type=\"image/png\"/>\n";
     let no_pdf = "<attachment name=\"/docs/page.pdf\" type=\"application/pdf\">\n\
-                  [not shown: you take no PDF]\n</attachment>\n";
+                  [not shown: this model does not accept PDF documents]\n</attachment>\n";
     let expected = json!([{
         "role": "user", "content": format!("{tag}{no_pdf}{tag}Why?"), "images": [image, image],
     }]);
@@ -161,7 +161,7 @@ fn each_api_is_sent_images_and_documents_in_its_own_way() {
 }
 
 #[test]
-fn what_is_not_sent_is_named_and_the_message_is_text() {
+fn unsent_attachments_are_named_in_the_text() {
     let lost = attached("gone.gif", MediaType::Gif, b"GIF89a");
     let unknown = attached("new.avif", MediaType::of_mime("image/avif"), PNG);
     let name = |name: &str, mime: &str, why: &str| {
@@ -172,19 +172,27 @@ fn what_is_not_sent_is_named_and_the_message_is_text() {
             false,
             false,
             png(),
-            name("shots/red.png", "image/png", "you take no images"),
+            name(
+                "shots/red.png",
+                "image/png",
+                "this model does not accept images",
+            ),
         ),
         (
             true,
             false,
             pdf(),
-            name("/docs/page.pdf", "application/pdf", "you take no PDF"),
+            name(
+                "/docs/page.pdf",
+                "application/pdf",
+                "this model does not accept PDF documents",
+            ),
         ),
         (
             true,
             true,
             lost,
-            name("gone.gif", "image/gif", "its content was lost"),
+            name("gone.gif", "image/gif", "the content is lost"),
         ),
         (
             true,
@@ -193,7 +201,7 @@ fn what_is_not_sent_is_named_and_the_message_is_text() {
             name(
                 "new.avif",
                 "image/avif",
-                "files of this type are not known here",
+                "files of this type are not supported",
             ),
         ),
     ];
@@ -212,7 +220,7 @@ fn what_is_not_sent_is_named_and_the_message_is_text() {
 }
 
 #[test]
-fn equal_messages_are_equal_bytes_and_later_ones_are_added() {
+fn encoding_is_deterministic_and_appends() {
     for (api, member) in apis() {
         let sent = |trial: &ProviderTrial| -> Vec<String> {
             let messages = messages(trial, api.as_ref(), member);
@@ -226,7 +234,7 @@ fn equal_messages_are_equal_bytes_and_later_ones_are_added() {
         let after = sent(&first);
         assert_eq!(after[..before.len()], before);
         assert!(after.len() > before.len());
-        // As after a restart: nothing is kept, and all of it is read and encoded again.
+        // As after a restart: everything is read and encoded again.
         let mut again = trial(true, true);
         say(&mut again, "One.", vec![png()]);
         say(&mut again, "Two.", vec![png(), pdf()]);
@@ -235,7 +243,7 @@ fn equal_messages_are_equal_bytes_and_later_ones_are_added() {
 }
 
 #[test]
-fn a_message_may_be_nothing_but_an_image() {
+fn messages_with_only_an_image_are_encoded() {
     for (api, member) in apis() {
         let mut trial = trial(true, true);
         say(&mut trial, "", vec![png()]);
@@ -247,7 +255,7 @@ fn a_message_may_be_nothing_but_an_image() {
 }
 
 #[test]
-fn neighbours_of_one_request_are_one_message_where_sides_must_take_turns() {
+fn adjacent_user_messages_are_merged_if_roles_must_alternate() {
     let mut trial = trial(true, true);
     trial.directive("Mind.");
     trial.transcript.push(&Event::UserMessage {
@@ -266,7 +274,7 @@ fn neighbours_of_one_request_are_one_message_where_sides_must_take_turns() {
 }
 
 #[test]
-fn a_pdf_has_a_name_that_says_so() {
+fn pdf_names_end_in_pdf() {
     for (path, expected) in [
         ("stdin", "stdin.pdf"),
         ("/a/b/Report.PDF", "Report.PDF"),

@@ -43,7 +43,7 @@ fn asks(transcript: &mut Transcript, text: &str) {
 }
 
 #[test]
-fn everything_that_was_said_is_in_the_text_but_reasoning() {
+fn flattened_text_contains_all_but_reasoning() {
     let mut transcript = Transcript::default();
     transcript.push(&Event::TurnStart);
     let attachment = Attachment::text("a.txt", "one");
@@ -85,6 +85,7 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
             content: format!("found {call}"),
             held: false,
             details: None,
+            summary: None,
         });
     }
     transcript.push(&Event::Steer {
@@ -105,7 +106,7 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
 }
 
 #[test]
-fn results_of_open_calls_are_told_before_the_question() {
+fn results_of_open_calls_precede_the_question() {
     let result = |name: &str, content: &str| CallResult {
         id: "1".into(),
         name: name.into(),
@@ -140,13 +141,13 @@ fn results_of_open_calls_are_told_before_the_question() {
 }
 
 #[test]
-fn whole_older_turns_are_left_out_in_steps() {
+fn oldest_turns_are_omitted_in_steps() {
     for (turns, budget, expected) in [
         (&[][..], 100, 0),
         (&[5_000], 100, 0),
         (&[50, 50], 100, 0),
         (&[50, 51], 100, 1),
-        // A step is ten: the cut is after three turns of four, not after one or two, and stays there.
+        // A step is 10: the cut is after three turns of 4, and stays there.
         (&[4, 4, 4, 4, 85], 100, 3),
         (&[4, 4, 4, 4, 96], 100, 3),
         (&[4, 4, 4, 4, 500], 100, 3),
@@ -159,10 +160,10 @@ fn whole_older_turns_are_left_out_in_steps() {
     }
 }
 
-/// Conversations that grow, in turns of many sizes: the cut moves only where there is no room, by at least a tenth,
-/// and never back.
+/// For conversations that grow by turns of many sizes, the cut moves only if there is no room. It moves by at least a
+/// tenth, and never back.
 #[test]
-fn the_cut_stays_put_while_a_conversation_grows() {
+fn cut_rarely_moves_while_a_conversation_grows() {
     let budget = 10_000;
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -193,7 +194,7 @@ fn the_cut_stays_put_while_a_conversation_grows() {
 }
 
 #[test]
-fn a_text_goes_on_from_the_one_before_until_the_cut_moves() {
+fn each_text_extends_the_previous_one_until_the_cut_moves() {
     let mut transcript = Transcript::default();
     let (mut before, mut kept, mut moved) = (String::new(), 0, 0);
     for turn in 0..60 {

@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`.
+//! Google's Gemini API, `generateContent`.
 
 mod request;
 mod response;
@@ -19,7 +19,7 @@ use super::{
     retry::ApiError,
 };
 
-/// Gemini's API, whose method is `generateContent`.
+/// The Gemini API.
 pub(super) struct Google;
 
 impl WireApi for Google {
@@ -72,7 +72,7 @@ impl WireApi for Google {
 
     fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
         let page = GeminiModelPage::deserialize(page)
-            .map_err(|error| format!("the list of models is not as expected ({error})"))?;
+            .map_err(|error| format!("the list of models has an unexpected format ({error})"))?;
         let models = page.models.into_iter().filter_map(listed).collect();
         Ok((models, page.next_page_token.filter(|next| !next.is_empty())))
     }
@@ -95,7 +95,7 @@ struct GeminiModel {
     thinking: Option<bool>,
 }
 
-/// What the list says of a model that answers.
+/// Reads an entry of the list. `None` for a model that does not support `generateContent`.
 fn listed(entry: GeminiModel) -> Option<ListedModel> {
     let methods = entry.supported_generation_methods;
     let answers = |methods: &Vec<String>| methods.iter().any(|name| name == "generateContent");
@@ -105,7 +105,7 @@ fn listed(entry: GeminiModel) -> Option<ListedModel> {
     let abilities = StatedAbilities {
         context_window: entry.input_token_limit,
         max_output: entry.output_token_limit,
-        // One that does is not told whether by tokens or by levels.
+        // A list does not say whether reasoning is set by tokens or by levels, only that there is none.
         reasoning: (entry.thinking == Some(false)).then_some(ReasoningKind::None),
         ..StatedAbilities::default()
     };

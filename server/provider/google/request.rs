@@ -1,4 +1,4 @@
-//! What Gemini is sent.
+//! Encodes requests for Gemini.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -15,12 +15,12 @@ use super::super::{
     schema::for_gemini,
 };
 
-/// Stands in for the signature of a call that another model made: without one, a step with calls is refused.
-const FOREIGN: &str = "skip_thought_signature_validator";
-/// The member with which a response that paused goes on.
+/// Placeholder signature for a call by another model: the API refuses a step with calls that are not signed.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+/// Member that resumes a paused response.
 pub(super) const CONTINUE: &str = "continuationToken";
 
-/// The members that requests vary.
+/// Members that vary between requests.
 pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut out = format!("\"generationConfig\":{},", generation(ask));
     if let Some(calling) = calling(ask) {
@@ -45,7 +45,7 @@ fn generation(ask: &RequestContents<'_>) -> Value {
     Value::Object(out)
 }
 
-/// With the order of its properties, which the model keeps to.
+/// Adds `propertyOrdering`, which makes the model keep the order of the properties.
 fn ordered(schema: &Value) -> Value {
     let each = |members: &Map<String, Value>| -> Map<String, Value> {
         let each = members.iter();
@@ -60,14 +60,14 @@ fn ordered(schema: &Value) -> Value {
     let mut out = each(members);
     if let Some(Value::Object(properties)) = members.get("properties") {
         let names: Value = properties.keys().map(String::as_str).collect();
-        // Their names may be any word, one of a schema's too.
+        // A property may be named like a keyword of JSON Schema.
         out.insert("properties".into(), each(properties).into());
         out.insert("propertyOrdering".into(), names);
     }
     Value::Object(out)
 }
 
-/// How the model is told to reason; nothing leaves it to itself.
+/// Reasoning options; `None` leaves reasoning to the model.
 fn thinking(ask: &RequestContents<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
     let (off, effort) = match ask.reasoning() {
@@ -102,7 +102,7 @@ fn thinking(ask: &RequestContents<'_>) -> Option<Value> {
     (!out.is_empty()).then_some(Value::Object(out))
 }
 
-/// Tokens of reasoning; all models that are told so take these. Some are left for the answer.
+/// Number of reasoning tokens, valid for every model that takes a number. A quarter is left for the answer.
 fn budget(effort: ReasoningEffort, ask: &RequestContents<'_>) -> u64 {
     let least = 512;
     let wanted = match effort {
@@ -115,7 +115,7 @@ fn budget(effort: ReasoningEffort, ask: &RequestContents<'_>) -> u64 {
     wanted.min(ask.options.output() / 4 * 3).max(least)
 }
 
-/// Which calls there may be; nothing where there are no tools.
+/// Function calling mode; `None` without tools.
 fn calling(ask: &RequestContents<'_>) -> Option<Value> {
     let tools = ask.tools();
     if tools.is_empty() {
@@ -124,7 +124,7 @@ fn calling(ask: &RequestContents<'_>) -> Option<Value> {
     let may_force = ask.options.abilities.forced_tools != ForcedToolSupport::No;
     let forces = may_force && !ask.refused(Feature::ForcedTool);
     Some(match ask.tool_choice {
-        // An answer by a schema is no call.
+        // An answer that follows a schema is not a call.
         _ if ask.schema.is_some() => json!({"mode": "NONE"}),
         ToolChoice::None => json!({"mode": "NONE"}),
         ToolChoice::Required if forces => json!({"mode": "ANY"}),
@@ -136,7 +136,7 @@ fn calling(ask: &RequestContents<'_>) -> Option<Value> {
     })
 }
 
-/// A tool's name begins with a letter or an underscore here.
+/// The tool's name in requests, which must begin with a letter or an underscore.
 fn wire_name(name: &str) -> Cow<'_, str> {
     match name.chars().next() {
         Some(first) if first != '_' && !first.is_ascii_alphabetic() => format!("_{name}").into(),
@@ -144,7 +144,7 @@ fn wire_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that the wire's name stands for.
+/// The tool's own name for a name in a response.
 pub(super) fn own_name(name: &str) -> &str {
     match name.strip_prefix('_') {
         Some(rest) if wire_name(rest) == name => rest,
@@ -176,7 +176,7 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> String {
     out + "\"contents\":["
 }
 
-/// A content on its way into the history. One without parts is none.
+/// Writes one content of the history. Nothing is written for a content without parts.
 struct ContentWriter<'a> {
     out: &'a mut Encoder,
     role: Role,
@@ -233,12 +233,12 @@ impl<'a> ContentWriter<'a> {
     }
 }
 
-/// Adds a request's or a response's share of the history.
+/// Appends one request or one response to the history.
 pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
     }
-    // All results stand together in a content of their own.
+    // All results go together into one content of their own.
     let mut results = ContentWriter::new(Role::User, out);
     items.iter().for_each(|item| result(item, &mut results));
     results.end();
@@ -284,7 +284,7 @@ fn result(item: &Item, content: &mut ContentWriter<'_>) {
         .json(&json!({ "functionResponse": response }));
 }
 
-/// A response: what was signed, verbatim and in its place.
+/// Encodes a response. Signed parts go back verbatim and in their place.
 fn said(items: &[Item], native: bool, out: &mut Encoder) {
     let mut content = ContentWriter::new(Role::Assistant, out);
     let mut goes_on = None;
@@ -312,7 +312,7 @@ fn said(items: &[Item], native: bool, out: &mut Encoder) {
                 call(id, name, arguments, content.part());
                 if !native && first_call {
                     content.out.raw(",\"thoughtSignature\":");
-                    content.out.json(&FOREIGN);
+                    content.out.json(&FOREIGN_SIGNATURE);
                 }
                 content.out.raw("}");
             }
@@ -324,7 +324,7 @@ fn said(items: &[Item], native: bool, out: &mut Encoder) {
     out.after = goes_on.map(|member| format!(",{member}"));
 }
 
-/// It is what [`super::response`] made of a token, without its brace.
+/// Whether this is a continuation token as stored by [`super::response`]; `rest` lacks the opening brace.
 fn is_continuation(rest: &str) -> bool {
     let rest = rest
         .strip_prefix('"')
@@ -332,7 +332,7 @@ fn is_continuation(rest: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with("\":"))
 }
 
-/// A call, without the brace that closes its part.
+/// Writes a call, without the brace that closes its part.
 fn call(id: &str, name: &str, arguments: &str, out: &mut Encoder) {
     out.raw("{\"functionCall\":{");
     if let Some(id) = given(id) {

@@ -1,4 +1,4 @@
-//! What Gemini answers.
+//! Decodes responses of Gemini.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::super::{
     api::Decoder,
     call_ids::CallIds,
     retry::ApiError,
-    slots::{Slots, words},
+    slots::{Slots, text_kind},
 };
 use super::request::{CONTINUE, own_name};
 
-/// Reads one response.
+/// Decodes one response.
 pub(super) struct GeminiDecoder {
     prices: Option<Prices>,
     slots: Slots,
@@ -73,15 +73,15 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-/// All of them cumulative.
+/// Token counts, all cumulative.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UsageMetadata {
-    /// With what was cached.
+    /// Prompt tokens, cached ones included.
     prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
-    /// Tokens of the answer, without those of thoughts.
+    /// Tokens of the answer, without reasoning.
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
 }
@@ -121,9 +121,11 @@ impl GeminiDecoder {
             (None, Some(text)) => match (signed, text.is_empty()) {
                 (false, true) => {}
                 (false, false) => self.slots.say(reasoning, text, out),
-                // Where a signature stands alone, that is its place.
+                // A signature without text keeps its own place.
                 (true, true) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
-                (true, false) => self.slots.whole(words(reasoning), &text, verbatim(), out),
+                (true, false) => self
+                    .slots
+                    .whole(text_kind(reasoning), &text, verbatim(), out),
             },
             (None, None) if is_empty(raw) => {}
             (None, None) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
@@ -141,7 +143,7 @@ impl GeminiDecoder {
         let arguments = if arguments == "null" { "{}" } else { arguments };
         let given = call.id.as_deref().unwrap_or_default();
         let id = self.calls.next_keeping(given);
-        // What came without an id goes back without one.
+        // A call without an id goes back without one.
         let opaque = (signed || given.is_empty()).then(|| raw.get().to_owned());
         let name = own_name(&call.name).to_owned();
         let kind = Kind::ToolCall { id, name };
@@ -168,7 +170,8 @@ impl GeminiDecoder {
 impl Decoder for GeminiDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         let chunk: GeminiChunk<'_> = serde_json::from_str(data).map_err(|what| {
-            let garbled = || ApiError::garbled(format!("a part of the response: {what}"));
+            let garbled =
+                || ApiError::garbled(format!("a chunk of the response is invalid: {what}"));
             error_in(data).unwrap_or_else(garbled)
         })?;
         if let Some(what) = chunk.error {
@@ -198,9 +201,9 @@ impl Decoder for GeminiDecoder {
         Ok(())
     }
 
-    /// An error may stand in the middle of a stream without being an event of it.
+    /// Handles the end of the body. Text outside of events may be an error.
     fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        // A server that does not stream sends one document, or all of them in a list.
+        // A server that does not stream sends one JSON document, or a list of all chunks.
         let whole: Vec<&RawValue> = match stray.trim_start().chars().next() {
             Some('[') => serde_json::from_str(stray).unwrap_or_default(),
             Some('{') => serde_json::from_str(stray).into_iter().collect(),
@@ -243,9 +246,9 @@ fn error_in(text: &str) -> Option<ApiError> {
     error(&serde_json::from_str(text).ok()?)
 }
 
-/// An error of the API, where the value is one.
+/// Parses an error of the API. `None` if the value is not one.
 pub(super) fn error(value: &Value) -> Option<ApiError> {
-    // Sometimes it is the only one of a list.
+    // Some errors come as a list with one element.
     let holder = value.get(0).unwrap_or(value);
     holder.get("error").map(read)
 }
@@ -261,7 +264,7 @@ fn read(error: &Value) -> ApiError {
         details.iter().find(is).unwrap_or(&Value::Null)
     };
     let reason = &detail("ErrorInfo")["reason"];
-    // Its name says whether it is of a minute or of a day; the longest wait counts.
+    // The id of a quota tells whether it applies per minute or per day; the longest counts.
     let violations = detail("QuotaFailure")["violations"].as_array();
     let quotas = violations.into_iter().flatten();
     let quotas = quotas.filter_map(|violation| violation["quotaId"].as_str());

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     ToolDeclaration,
-    abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+    abilities::{Abilities, ForcedToolSupport, Prices, Rates, ReasoningKind},
     api::WireApi,
     options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
@@ -26,7 +26,7 @@ const CALLS: &str = "gemini/03_stream_thought_and_parallel_calls.sse";
 
 const SIGNED: &str = "gemini/05_stream_text_signature_on_empty_part.sse";
 
-/// Pieces as text, a line an item.
+/// Pieces as text, one item per line.
 pub(in super::super) fn lines(pieces: &[Piece]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut usage = Usage::default();
@@ -101,7 +101,7 @@ fn parts(parts: Value, reason: &str) -> String {
     chunks(&[json!({"candidates": [candidate], "responseId": "r7"})])
 }
 
-/// Status and body of a sample of an answer.
+/// Status and body of a sample error.
 pub(in super::super) fn http_sample(name: &str) -> (u16, HeaderMap, String) {
     let text = sample(name).replace("\r\n", "\n");
     let (head, body) = text.split_once("\n\n").unwrap();

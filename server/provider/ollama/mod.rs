@@ -21,7 +21,7 @@ use super::{
     retry::ApiError,
 };
 
-/// Ollama's own API, `/api/chat`.
+/// The Ollama API.
 pub(super) struct Ollama;
 
 impl WireApi for Ollama {
@@ -64,7 +64,7 @@ impl WireApi for Ollama {
 
     fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
         let list = OllamaModelList::deserialize(page)
-            .map_err(|error| format!("the list of models is not as expected ({error})"))?;
+            .map_err(|error| format!("the list of models has an unexpected format ({error})"))?;
         Ok((list.models.into_iter().filter_map(listed).collect(), None))
     }
 
@@ -89,7 +89,7 @@ struct OllamaModel {
     capabilities: Option<Vec<String>>,
 }
 
-/// What the list says of a model that answers.
+/// Reads an entry of the list. `None` for a model without chat completion.
 fn listed(entry: OllamaModel) -> Option<ListedModel> {
     let abilities = stated(entry.capabilities.as_deref())?;
     Some(ListedModel {
@@ -98,7 +98,7 @@ fn listed(entry: OllamaModel) -> Option<ListedModel> {
     })
 }
 
-/// What a model's capabilities come to; older servers do not say. `None`: it does not answer at all.
+/// Converts a model's capabilities; older servers send none. `None` for a model without chat completion.
 fn stated(capabilities: Option<&[String]>) -> Option<StatedAbilities> {
     let mut stated = StatedAbilities {
         forced_tools: Some(ForcedToolSupport::No),
@@ -126,10 +126,11 @@ struct OllamaModelDetails {
     capabilities: Option<Vec<String>>,
 }
 
-/// What `/api/show` says of a model.
+/// Reads the answer of `/api/show`.
 fn show(description: &Value) -> Result<StatedAbilities, String> {
-    let shown = OllamaModelDetails::deserialize(description)
-        .map_err(|error| format!("the description of the model is not as expected ({error})"))?;
+    let shown = OllamaModelDetails::deserialize(description).map_err(|error| {
+        format!("the description of the model has an unexpected format ({error})")
+    })?;
     let family = shown.model_info.get("general.architecture");
     let family = family.and_then(Value::as_str).unwrap_or_default();
     let length = shown.model_info.get(&format!("{family}.context_length"));

@@ -1,4 +1,4 @@
-//! What Ollama is sent.
+//! Encodes requests for Ollama.
 
 use std::fmt::Write;
 
@@ -15,15 +15,15 @@ use super::super::{
     schema::for_ollama,
 };
 
-/// Tokens of context where nobody knows what the model has: the server's own choice may be a few thousand.
-const CONTEXT: u64 = 32_768;
+/// Context window in tokens to request if the model's is unknown: the server's default may be a few thousand.
+const DEFAULT_CONTEXT: u64 = 32_768;
 
-/// Tokens of context that the server is asked to keep: input and output together.
+/// Context window to request in tokens, input and output together.
 pub(super) fn context(options: &ModelOptions) -> u64 {
-    options.abilities.context_window.unwrap_or(CONTEXT)
+    options.abilities.context_window.unwrap_or(DEFAULT_CONTEXT)
 }
 
-/// The members that requests vary.
+/// Members that vary between requests.
 pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut members = Map::new();
     members.insert("model".into(), ask.options.model.as_str().into());
@@ -36,8 +36,7 @@ pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     }
     let options = json!({"num_ctx": context(ask.options), "num_predict": ask.options.output()});
     members.insert("options".into(), options);
-    // What does not fit is an error; by default its beginning would be left out without a word, before the answer
-    // and while it is written.
+    // An oversized request must fail. By default the server silently drops its beginning, before and during the answer.
     members.insert("truncate".into(), false.into());
     members.insert("shift".into(), false.into());
     let mut out = String::new();
@@ -48,7 +47,7 @@ pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     out
 }
 
-/// Whether, or how much, the model reasons; nothing leaves it to itself.
+/// Reasoning option; `None` leaves reasoning to the model.
 fn think(ask: &RequestContents<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
     match (ask.reasoning(), abilities.reasoning) {
@@ -57,7 +56,7 @@ fn think(ask: &RequestContents<'_>) -> Option<Value> {
         (ReasoningRequest::On(effort), ReasoningKind::Effort) => {
             effort::word(effort?, &abilities.efforts).map(Value::from)
         }
-        // Unless told otherwise, those that can reason do; to those that cannot nothing may be said.
+        // Models that can reason do so by default; the others accept no option.
         (ReasoningRequest::On(effort), _) => effort.map(|_| true.into()),
     }
 }
@@ -67,7 +66,7 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
     let mut out = String::new();
     let mut tools = ask.tools();
     if *ask.tool_choice == ToolChoice::None {
-        // There is no other way to say so.
+        // The API has no tool choice.
         tools.clear();
     }
     if !tools.is_empty() {
@@ -99,7 +98,7 @@ fn tool(tool: &ToolDeclaration) -> Value {
     })
 }
 
-/// Adds a request's or a response's share of the history.
+/// Appends one request or one response to the history.
 pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
@@ -136,14 +135,14 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
     }
 }
 
-/// The user's message: all words in one text, images beside them in the order in which the text names them.
+/// Writes a user's message: all text in one string, and images beside it in the order in which the text names them.
 fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     let (mut content, mut images) = (String::new(), Vec::new());
     for part in parts {
         match part {
             UserPart::Text(text) => content += &text,
             UserPart::Image(image) => images.push(image.data),
-            // No model of this API takes one, whatever is configured of it.
+            // No model of this API accepts documents, whatever the configuration says.
             UserPart::Document(..) => {}
         }
     }
@@ -158,7 +157,7 @@ fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     out.last = Role::User;
 }
 
-/// A response is one message, whatever order it was said in.
+/// Encodes a response as one message, whatever the order of its items.
 fn said(items: &[Item], native: bool, out: &mut Encoder) {
     let (mut content, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
     for item in items {

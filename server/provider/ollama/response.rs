@@ -1,4 +1,4 @@
-//! What Ollama answers.
+//! Decodes responses of Ollama.
 
 use aside_turn::response::{Finish, Kind, Piece, Usage};
 use serde::Deserialize;
@@ -6,12 +6,12 @@ use serde_json::{Value, value::RawValue};
 
 use super::super::{api::Decoder, call_ids::CallIds, retry::ApiError, slots::Slots};
 
-/// In the error of a server that could not read its model's call; which one depends on how the model writes them.
+/// Parts of the error message of a server that could not parse the model's call, depending on the call format.
 const MALFORMED: [&str; 2] = ["error parsing tool call", "XML syntax error"];
 
-/// Reads one response.
+/// Decodes one response.
 pub(super) struct OllamaDecoder {
-    /// Tokens of context that were asked for.
+    /// Context window of the request, in tokens.
     context: u64,
     slots: Slots,
     calls: CallIds,
@@ -53,7 +53,7 @@ struct OllamaFunction<'a> {
 }
 
 impl OllamaDecoder {
-    /// `context`: the tokens of context that were asked for.
+    /// `context`: the context window of the request, in tokens.
     pub(super) fn new(context: u64, calls: CallIds) -> Self {
         Self {
             context,
@@ -77,7 +77,7 @@ impl OllamaDecoder {
         }
     }
 
-    /// The error that the line is, or the end of the response where its call could not be read.
+    /// Handles an error line. A call that could not be parsed ends the response; anything else is returned as an error.
     fn failed(&mut self, data: &str, out: &mut Vec<Piece>) -> Option<ApiError> {
         let value: Value = serde_json::from_str(data).unwrap_or_default();
         let error = error(&value).unwrap_or_default();
@@ -96,7 +96,7 @@ impl OllamaDecoder {
             ..Usage::default()
         };
         let finish = match line.done_reason.as_deref() {
-            // The end of the context is told as the end of the answer.
+            // A full context is reported like the end of the answer.
             Some("length") if usage.input.saturating_add(usage.output) >= self.context => {
                 Finish::ContextFull
             }
@@ -114,8 +114,9 @@ impl OllamaDecoder {
 
 impl Decoder for OllamaDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        let mut line: OllamaLine<'_> = serde_json::from_str(data)
-            .map_err(|what| ApiError::garbled(format!("a line of the response: {what}")))?;
+        let mut line: OllamaLine<'_> = serde_json::from_str(data).map_err(|what| {
+            ApiError::garbled(format!("a line of the response is invalid: {what}"))
+        })?;
         if line.error.is_some() {
             return self.failed(data, out).map_or(Ok(()), Err);
         }
@@ -135,12 +136,12 @@ impl Decoder for OllamaDecoder {
     }
 }
 
-/// An error of the API, where the value is one.
+/// Parses an error of the API. `None` if the value is not one.
 pub(super) fn error(value: &Value) -> Option<ApiError> {
     let error = value.get("error").filter(|error| !error.is_null())?;
     let message = match error {
         Value::String(text) => text.clone(),
-        // As the server's other API has it.
+        // The format of the server's OpenAI-compatible API.
         other => other["message"]
             .as_str()
             .map_or_else(|| other.to_string(), str::to_owned),

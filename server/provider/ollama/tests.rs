@@ -42,8 +42,8 @@ fn trial(options: ModelOptions) -> ProviderTrial {
     trial
 }
 
-/// A sample of a request as this program sends it: no images, no other sampling than the model's own, the server's
-/// own time to keep the model, nothing dropped without a word; the tool has one more member in its schema.
+/// A sample as Aside sends it: without images, with the model's own sampling options and the server's own `keep_alive`,
+/// and without silent truncation. The tool's schema has one more member.
 fn request_sample(name: &str) -> Value {
     let mut body = json_sample(name);
     let members = body.as_object_mut().unwrap();
@@ -74,13 +74,13 @@ fn done(reason: &str) -> String {
 }
 
 #[test]
-fn requests_are_as_the_samples_have_them() {
+fn requests_match_the_samples() {
     let mut trial = trial(qwen());
     assert_eq!(
         trial.body(&Ollama),
         request_sample("ollama/01_request.json")
     );
-    // The sample has the first of the calls alone, and no system text.
+    // The sample has only the first of the calls, and no system text.
     trial.head = std::sync::Arc::new(super::super::Head {
         system: String::new(),
         tools: vec![grep_tool()],
@@ -93,14 +93,14 @@ fn requests_are_as_the_samples_have_them() {
     trial.response(&Ollama, first.as_bytes());
     trial.results(&[(0, "error.rs:606", false)]);
     let mut expected = request_sample("ollama/03_request_tool_results.json");
-    // It shows the history alone.
+    // The sample shows only the history.
     expected["stream"] = true.into();
     expected["think"] = true.into();
     assert_eq!(trial.body(&Ollama), expected);
 }
 
 #[test]
-fn a_structured_answer_is_asked_for_as_in_the_sample() {
+fn structured_answer_requests_match_the_sample() {
     let mut trial = ProviderTrial::new(qwen(), "", Vec::new());
     trial.reasoning = false;
     trial.schema = Some(json_sample("ollama/05_request_structured.json")["format"].clone());
@@ -118,11 +118,11 @@ fn a_structured_answer_is_asked_for_as_in_the_sample() {
 }
 
 #[test]
-fn whether_it_reasons() {
+fn reasoning_option_of_requests() {
     use ReasoningEffort::{High, Low, Max, Off};
     use ReasoningKind as As;
     let nothing = Value::Null;
-    // How, whether it can be turned off, how much, whether it is asked to, what it refused.
+    // Columns: control, can be turned off, effort, requested, refused.
     let table = [
         (As::Switch, true, None, true, None, nothing.clone()),
         (As::Switch, true, Some(Low), true, None, json!(true)),
@@ -166,11 +166,11 @@ fn whether_it_reasons() {
 }
 
 #[test]
-fn a_request_without_calls_has_no_tools() {
+fn requests_that_forbid_calls_have_no_tools() {
     let mut trial = trial(qwen());
     trial.tool_choice = ToolChoice::None;
     assert_eq!(trial.body(&Ollama).get("tools"), None);
-    // It cannot be forced to.
+    // The API cannot force a call.
     trial.tool_choice = ToolChoice::Required;
     let body = trial.body(&Ollama);
     assert_eq!(body["tools"].as_array().unwrap().len(), 1);
@@ -180,7 +180,7 @@ fn a_request_without_calls_has_no_tools() {
 }
 
 #[test]
-fn responses_are_read() {
+fn responses_are_decoded() {
     let table = [
         (
             CALLS,
@@ -204,13 +204,13 @@ fn responses_are_read() {
 }
 
 #[test]
-fn lines_that_are_not_in_the_samples() {
+fn unusual_lines_are_decoded() {
     let two = json!({"content": "Hm.", "tool_calls": [
         {"function": {"name": "a", "arguments": {"b": 1.0, "a": 2}}},
         {"id": "", "function": {"name": "b", "arguments": null}},
     ]});
     let table = [
-        // Calls without an id, several in a line, after words in the same line; numbers as they were written.
+        // Several calls on a line, after text and without ids; numbers keep their spelling.
         (
             line(two) + &line(json!({"content": "So."})) + &done("stop"),
             "text | Hm. .\n\
@@ -224,7 +224,7 @@ fn lines_that_are_not_in_the_samples() {
         ),
         (done("stop"), "= Stop\n0 + 0 > 0"),
         ("{\"done\":true}".to_owned(), "= Stop\n0 + 0 > 0"),
-        // The context is full, not the answer at its limit.
+        // The context is full; the output limit was not reached.
         (
             line(json!({"content": "a"}))
                 + r#"{"done":true,"done_reason":"length","prompt_eval_count":65000,"eval_count":536}"#,
@@ -245,7 +245,7 @@ fn lines_that_are_not_in_the_samples() {
 }
 
 #[test]
-fn errors_are_read() {
+fn errors_are_parsed() {
     let trial = trial(qwen());
     let body = sample("ollama/04_stream_error.ndjson");
     let error = trial.decode(&Ollama, body.as_bytes()).unwrap_err();
@@ -285,7 +285,7 @@ fn errors_are_read() {
 }
 
 #[test]
-fn models_are_listed_and_described() {
+fn model_lists_and_descriptions_are_parsed() {
     let told = StatedAbilities {
         tools: Some(true),
         forced_tools: Some(ForcedToolSupport::No),
@@ -329,7 +329,7 @@ fn models_are_listed_and_described() {
 }
 
 #[test]
-fn nothing_that_is_empty_is_sent() {
+fn empty_items_are_omitted() {
     let mut trial = ProviderTrial::new(qwen(), "", vec![grep_tool(), grep_tool()]);
     trial
         .user("")
@@ -350,7 +350,7 @@ fn nothing_that_is_empty_is_sent() {
 }
 
 #[test]
-fn why_a_response_ended_is_told_once() {
+fn finish_is_reported_once() {
     let trial = trial(qwen());
     let body = done("stop") + &line(json!({"content": "late"})) + &done("stop");
     let pieces = trial.decode(&Ollama, body.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The parts of an event. Any member may be missing, and may be of any kind: what is not understood is passed over.
+//! Parts of a streamed event. Any member may be missing or of an unexpected type; such members are ignored.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ pub(super) struct ChatChunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// One answer's share of it.
+/// Part of one answer in a chunk.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChatChoice<'a> {
@@ -31,7 +31,7 @@ pub(super) struct ChatChoice<'a> {
     pub(super) index: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) delta: Option<&'a RawValue>,
-    /// In place of the delta, where a server does not stream.
+    /// Replaces `delta` if the server does not stream.
     #[serde(borrow)]
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -40,7 +40,7 @@ pub(super) struct ChatChoice<'a> {
     pub(super) native_finish_reason: Option<&'a RawValue>,
 }
 
-/// What is new of an answer.
+/// New content of an answer.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChatDelta<'a> {
@@ -58,7 +58,7 @@ pub(super) struct ChatDelta<'a> {
     pub(super) tool_calls: Option<&'a RawValue>,
 }
 
-/// What is new of a call.
+/// New content of a call.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Fragment<'a> {
@@ -70,7 +70,7 @@ pub(super) struct Fragment<'a> {
     pub(super) function: Option<&'a RawValue>,
 }
 
-/// What is called.
+/// Name and arguments of a call.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FunctionDelta<'a> {
@@ -80,18 +80,18 @@ pub(super) struct FunctionDelta<'a> {
     pub(super) arguments: Option<&'a RawValue>,
 }
 
-/// What is understood of a value; else the default.
+/// Parses a value; the default if that fails.
 pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     let read = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
     read.unwrap_or_default()
 }
 
-/// The elements of a list.
+/// The elements of a list; empty if the value is not a list.
 pub(super) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     lenient(raw)
 }
 
-/// A text; empty where it is anything else.
+/// A string; empty if the value is not a string.
 pub(super) fn text(raw: Option<&RawValue>) -> String {
     let read = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
     read.unwrap_or_default()

@@ -1,15 +1,15 @@
-//! OpenAI Chat Completions, which many servers speak.
+//! OpenAI's Chat Completions API, which many servers implement.
 //!
-//! What servers do differently is data (`openai_chat/server.rs`); what a server turns out not to take is learned by
-//! the turn, and left out here.
+//! Differences between servers are data (`openai_chat/server.rs`). The turn learns which features a server refuses, and
+//! requests then leave them out.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `request` | a conversation → the body of a request |
 //! | `response`, `chunk` | the events of a stream, one by one → pieces of a response |
-//! | `reasoning`, `reasoned` | how reasoning is asked for, and kept for later requests |
-//! | `server` | what servers do differently |
-//! | `tokens` | what a request and its response took |
+//! | `reasoning`, `reasoned` | reasoning options of a request, and reasoning kept for later requests |
+//! | `server` | differences between servers |
+//! | `tokens` | token counts |
 
 mod chunk;
 mod reasoned;
@@ -40,13 +40,13 @@ use super::{
     schema::for_openai,
 };
 
-/// OpenAI Chat Completions, as one server speaks it.
+/// The Chat Completions API of one server.
 pub(super) struct OpenaiChat {
     server: ServerTraits,
 }
 
 impl OpenaiChat {
-    /// As the server at this address speaks it.
+    /// The API of the server at this address.
     pub(super) fn new(base: &Url) -> Self {
         Self {
             server: ServerTraits::at(base),
@@ -61,7 +61,7 @@ impl OpenaiChat {
         }
     }
 
-    /// Cache breakpoints are marked for this model.
+    /// Whether cache breakpoints are marked for this model.
     fn marked(&self, ask: &RequestContents<'_>) -> bool {
         let model = &ask.options.model;
         let begins = |beginning: &&str| model.starts_with(beginning);
@@ -99,7 +99,7 @@ impl WireApi for OpenaiChat {
         if self.server.stream_usage && !without(Feature::StreamUsage) {
             members.add("stream_options", &json!({"include_usage": true}));
         }
-        // Some servers refuse a limit that the window has no room for: nobody is told one that nobody has set.
+        // Some servers refuse a limit that exceeds the window, so none is sent unless it is known or configured.
         let limit = ask.options.max_output.or(ask.options.abilities.max_output);
         if limit.is_some() {
             let newer = self.server.newer_limit && !without(Feature::MaxCompletionTokens);
@@ -200,7 +200,7 @@ impl WireApi for OpenaiChat {
     }
 }
 
-/// Members of an object, each with a comma after it.
+/// Members of an object, each followed by a comma.
 #[derive(Default)]
 struct ObjectMembers(String);
 
@@ -210,7 +210,7 @@ impl ObjectMembers {
     }
 }
 
-/// The tools that the model is told of.
+/// Tools to declare in the request.
 fn tools<'a>(ask: &RequestContents<'a>) -> Vec<&'a ToolDeclaration> {
     match ask.tool_choice {
         ToolChoice::None => Vec::new(),

@@ -1,8 +1,8 @@
-//! Reasoning as a provider needs it back: put together from portions, otherwise as it came.
+//! Reasoning to send back to the provider, reassembled from its deltas.
 
 use serde_json::{Map, Value, value::RawValue};
 
-/// The reasoning that a response is at.
+/// Reasoning of the response so far.
 #[derive(Debug)]
 pub(super) struct Reasoned {
     pub(super) slot: u32,
@@ -13,12 +13,12 @@ pub(super) struct Reasoned {
 /// An element of `reasoning_details`.
 #[derive(Debug)]
 struct Detail {
-    /// As it came; unset once it was put together from portions.
+    /// The element as received; `None` once it was reassembled.
     raw: Option<String>,
     value: Value,
 }
 
-/// Members that hold text, which comes in portions.
+/// Members with text, which arrives in deltas.
 const TEXTS: [&str; 2] = ["text", "summary"];
 
 impl Reasoned {
@@ -30,7 +30,7 @@ impl Reasoned {
         }
     }
 
-    /// There are details, and more may come after other things began.
+    /// Whether there are details. More of them may come after other items began.
     pub(super) fn has_details(&self) -> bool {
         !self.details.is_empty()
     }
@@ -50,7 +50,7 @@ impl Reasoned {
         }
     }
 
-    /// Takes a chunk of content in: its text goes on, and of anything else the last word counts.
+    /// Merges a chunk of content: text is appended, other members are replaced.
     pub(super) fn take_chunk(&mut self, chunk: Value) {
         let Value::Object(members) = chunk else {
             return;
@@ -79,7 +79,7 @@ impl Reasoned {
         }
     }
 
-    /// What the provider needs back.
+    /// The reasoning in the form that the provider needs back.
     pub(super) fn opaque(&self) -> Option<String> {
         if let Some(chunk) = &self.chunk {
             return serde_json::to_string(chunk).ok();
@@ -107,7 +107,7 @@ impl Detail {
     }
 }
 
-/// A portion goes on with the element before it: both are text, and of the same place.
+/// Whether `next` continues `last`: both are text with the same index and id.
 fn goes_on(last: &Value, next: &Value) -> bool {
     let is_text = matches!(
         last["type"].as_str(),
@@ -115,7 +115,7 @@ fn goes_on(last: &Value, next: &Value) -> bool {
     );
     let same =
         |name: &str| last[name] == next[name] || last[name].is_null() || next[name].is_null();
-    // What is signed is over.
+    // A signed element is complete.
     is_text
         && last["type"] == next["type"]
         && last["index"] == next["index"]
@@ -131,7 +131,7 @@ fn add(text: &mut Value, more: &Value) {
     }
 }
 
-/// What details say that may be shown.
+/// The readable text of details.
 pub(super) fn text_of(details: &[&RawValue]) -> String {
     let texts = details.iter().filter_map(|raw| {
         let value: Value = serde_json::from_str(raw.get()).ok()?;
@@ -141,7 +141,7 @@ pub(super) fn text_of(details: &[&RawValue]) -> String {
     texts.collect()
 }
 
-/// What a thinking chunk says.
+/// The text of a thinking chunk.
 pub(super) fn thought(chunk: &Value) -> String {
     match &chunk["thinking"] {
         Value::String(text) => text.clone(),

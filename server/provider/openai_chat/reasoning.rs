@@ -1,15 +1,15 @@
-//! How a model is told to reason.
+//! Reasoning options of a request.
 
 use serde_json::{Value, json};
 
 use super::server::ReasoningStyle;
-use crate::provider::{
+use crate::{
     abilities::ReasoningKind,
     api::{ReasoningRequest as Asked, RequestContents},
     effort,
 };
 
-/// The member that says how much the model is to reason; none where nobody has a wish.
+/// The member that controls reasoning; `None` if nothing is configured.
 pub(super) fn asked(
     dialect: ReasoningStyle,
     ask: &RequestContents<'_>,

@@ -1,31 +1,31 @@
-//! How the history is written.
+//! Encodes the history.
 
 use aside_base::digest::of_parts;
 use aside_turn::{record::CallKey, transcript::Item};
 use serde_json::{Value, json, value::RawValue};
 
 use super::server::{Ids, ServerTraits};
-use crate::provider::{
+use crate::{
     api::{Encoder, RequestContents, Role, object},
     attached::{UserPart, parts},
 };
 
-/// What is said for the model where a server has it speak between a result and the user.
+/// Assistant message between a result and the user's message, for servers that require one.
 const BRIDGE: &str = "OK.";
-/// Characters that the id of a call may have.
+/// Maximum length of a call id.
 const MAX_ID: usize = 40;
 
-/// Writes messages as one server takes them.
+/// Writes messages in the form that one server accepts.
 #[derive(Clone, Copy)]
 pub(super) struct ChatMessageWriter<'a> {
     pub(super) server: &'a ServerTraits,
     pub(super) ask: &'a RequestContents<'a>,
-    /// Texts may carry a cache breakpoint.
+    /// Whether texts may carry a cache breakpoint.
     pub(super) marked: bool,
 }
 
 impl ChatMessageWriter<'_> {
-    /// A message that is nothing but text. `more` are members between its role and its content.
+    /// Writes a message that is only text. `more` are members between its role and its content.
     pub(super) fn message(&self, role: &str, more: &str, text: &str, out: &mut Encoder) {
         out.element();
         out.raw(&format!("{{\"role\":\"{role}\",{more}\"content\":"));
@@ -40,8 +40,8 @@ impl ChatMessageWriter<'_> {
         }
     }
 
-    /// What the user's side says: results first, and one message for all that follows each other, since templates
-    /// of many models insist that the sides take turns.
+    /// Writes the user's side: results first, then one message for everything that follows. The templates of many
+    /// models require that user and assistant alternate.
     pub(super) fn user_side(&self, items: &[Item], out: &mut Encoder) {
         let mut result = false;
         let mut said: Vec<UserPart> = Vec::new();
@@ -94,7 +94,7 @@ impl ChatMessageWriter<'_> {
         out.last = Role::User;
     }
 
-    /// A user's message that is not text alone.
+    /// Writes a user's message that contains an image or PDF.
     fn parts(&self, parts: &[UserPart], out: &mut Encoder) {
         out.element();
         out.raw("{\"role\":\"user\",\"content\":[");
@@ -128,10 +128,10 @@ impl ChatMessageWriter<'_> {
         out.raw("]}");
     }
 
-    /// One response: one message.
+    /// Writes one response as one message.
     pub(super) fn model_side(&self, items: &[Item], native: bool, out: &mut Encoder) {
         let calls: Vec<Value> = items.iter().filter_map(|item| self.call(item)).collect();
-        if calls.is_empty() && !items.iter().any(|item| words(item).is_some()) {
+        if calls.is_empty() && !items.iter().any(|item| text_of(item).is_some()) {
             // Reasoning alone says nothing.
             return;
         }
@@ -154,7 +154,7 @@ impl ChatMessageWriter<'_> {
         out.last = Role::Assistant;
     }
 
-    /// The words: a string, or chunks where the provider gave its reasoning as a chunk.
+    /// The content: a string, or chunks if the provider sent its reasoning as a chunk.
     fn content(&self, items: &[Item], native: bool) -> String {
         let chunk = |item: &Item| match item {
             Item::Reasoning { opaque, .. } if native => {
@@ -163,14 +163,14 @@ impl ChatMessageWriter<'_> {
             _ => None,
         };
         if items.iter().any(|item| chunk(item).is_some()) {
-            let chunks = items.iter().filter_map(|item| match words(item) {
+            let chunks = items.iter().filter_map(|item| match text_of(item) {
                 Some(text) => Some(json!({"type": "text", "text": text}).to_string()),
                 None => chunk(item),
             });
             return format!("[{}]", chunks.collect::<Vec<_>>().join(","));
         }
-        let texts = items.iter().filter_map(words);
-        // Elsewhere pieces of text are paragraphs; here they were one string.
+        let texts = items.iter().filter_map(text_of);
+        // Here text items were parts of one string; texts of another provider become paragraphs.
         let between = if native { "" } else { "\n\n" };
         let text = texts.collect::<Vec<_>>().join(between);
         match text.as_str() {
@@ -193,12 +193,12 @@ impl ChatMessageWriter<'_> {
         Some(json!({
             "id": self.call_id(id, *call),
             "type": "function",
-            // A string here; but templates of many servers read it.
+            // A string, but the templates of many servers parse it.
             "function": {"name": name, "arguments": object(arguments)},
         }))
     }
 
-    /// The id of a call as the server takes it: the same for the call and its result, whoever made it.
+    /// A call id that the server accepts: the same for the call and its result, and for calls of other providers.
     fn call_id(&self, id: &str, call: CallKey) -> String {
         let digits = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let fits = match self.server.ids {
@@ -217,7 +217,7 @@ impl ChatMessageWriter<'_> {
     }
 }
 
-/// Texts that follow each other as one, an empty line between them; empty ones are left out.
+/// Joins adjacent texts with an empty line between them. Empty texts are left out.
 fn joined(parts: Vec<UserPart>) -> Vec<UserPart> {
     let mut joined: Vec<UserPart> = Vec::new();
     for part in parts {
@@ -234,7 +234,7 @@ fn joined(parts: Vec<UserPart>) -> Vec<UserPart> {
 }
 
 /// The words of an item; space before a call is none.
-fn words(item: &Item) -> Option<&str> {
+fn text_of(item: &Item) -> Option<&str> {
     match item {
         Item::Text { text, .. } if !text.trim().is_empty() => Some(text),
         _ => None,
@@ -251,7 +251,7 @@ fn reasoning(items: &[Item], native: bool) -> String {
     if text.is_empty() { " ".into() } else { text }
 }
 
-/// The elements of `reasoning_details`, as they came.
+/// The elements of `reasoning_details`, as received.
 fn details(items: &[Item]) -> Vec<String> {
     let mut details = Vec::new();
     for item in items {
@@ -266,7 +266,7 @@ fn details(items: &[Item]) -> Vec<String> {
     details
 }
 
-/// The text is JSON and begins like this.
+/// Whether the text is JSON and begins with `begin`.
 fn is_json(text: &str, begin: char) -> bool {
     text.trim_start().starts_with(begin) && serde_json::from_str::<&RawValue>(text).is_ok()
 }

@@ -1,4 +1,4 @@
-//! How a response is read.
+//! Decodes a response.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{
     reasoned::{Reasoned, text_of, thought},
     tokens::ChatUsage,
 };
-use crate::provider::{
+use crate::{
     abilities::Prices,
     api::Decoder,
     call_ids::CallIds,
@@ -20,7 +20,7 @@ use crate::provider::{
     tags::{TaggedText, Tags},
 };
 
-/// Reads one response.
+/// Decodes one response.
 #[derive(Default)]
 pub(super) struct ChatDecoder {
     prices: Option<Prices>,
@@ -30,27 +30,27 @@ pub(super) struct ChatDecoder {
     reasoned: Option<Reasoned>,
     calls: Vec<StreamedCall>,
     ids: CallIds,
-    /// The slot that was added to last.
+    /// The slot that received the last delta.
     newest: Option<u32>,
     refused: bool,
     finish: Option<Finish>,
     count: ChatUsage,
 }
 
-/// A call as far as it came.
+/// A call, as far as it was received.
 #[derive(Default)]
 struct StreamedCall {
     index: Option<u64>,
-    /// As the server has it.
+    /// The server's id of the call.
     given: String,
     name: String,
     arguments: String,
-    /// Unset until its name came.
+    /// Set once the call's name is known.
     slot: Option<u32>,
 }
 
 impl ChatDecoder {
-    /// `tags`: reasoning may come in the text, between tags.
+    /// `tags`: whether the text may contain reasoning between tags.
     pub(super) fn new(prices: Option<Prices>, tags: bool, ids: CallIds) -> Self {
         Self {
             prices,
@@ -68,7 +68,7 @@ impl ChatDecoder {
     fn delta(&mut self, delta: &ChatDelta<'_>, out: &mut Vec<Piece>) {
         let details: Vec<&RawValue> = list(delta.reasoning_details);
         let named = [delta.reasoning_content, delta.reasoning].map(text);
-        // Some servers say it under both names, and in the details once more.
+        // Some servers send the same reasoning in several members.
         let said = named.into_iter().find(|text| !text.is_empty());
         let said = said.unwrap_or_else(|| text_of(&details));
         if !said.is_empty() || !details.is_empty() {
@@ -92,7 +92,7 @@ impl ChatDecoder {
         }
     }
 
-    /// A chunk of content that is a list.
+    /// Handles a chunk of content that is a list.
     fn chunk(&mut self, raw: &RawValue, out: &mut Vec<Piece>) {
         let chunk: Value = lenient(Some(raw));
         match chunk["type"].as_str() {
@@ -109,7 +109,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Text, in which reasoning may stand at the start.
+    /// Adds text, which may begin with reasoning between tags.
     fn say(&mut self, portion: &str, out: &mut Vec<Piece>) {
         if portion.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Adds to the reasoning, which begins with this where there is none.
+    /// Adds reasoning; the first of it opens an item.
     fn reason(&mut self, text: &str, out: &mut Vec<Piece>) -> &mut Reasoned {
         if !text.is_empty() {
             self.end_text(out);
@@ -180,7 +180,7 @@ impl ChatDecoder {
         }
     }
 
-    /// A call begins, or the response ends: what was held back is what it looks like.
+    /// Flushes text that might have been the beginning of a tag: a call begins, or the response ends.
     fn end_tags(&mut self, out: &mut Vec<Piece>) {
         if let Some(part) = self.tags.end() {
             self.part(part, out);
@@ -193,7 +193,7 @@ impl ChatDecoder {
         self.end_reasoning(out);
     }
 
-    /// Something else begins. What the provider needs back may still come, where there is such a thing.
+    /// Ends the reasoning, unless details for the provider may still follow.
     fn end_reasoning(&mut self, out: &mut Vec<Piece>) {
         if self.reasoned.as_ref().is_some_and(|it| !it.has_details()) {
             self.close_reasoning(out);
@@ -210,14 +210,14 @@ impl ChatDecoder {
         let function: FunctionDelta<'_> = lenient(fragment.function);
         let (id, name) = (text(fragment.id), text(function.name));
         let arguments = match function.arguments {
-            // Most servers send a text, some an object.
+            // Most servers send a string, some an object.
             Some(raw) if raw.get().starts_with('{') => raw.get().to_owned(),
             raw => text(raw),
         };
         let index = fragment.index.and_then(|raw| raw.get().parse().ok());
         let begins = !name.is_empty() && !arguments.trim().is_empty();
         let place = self.place(index, &id, &name).filter(|place| {
-            // A whole call after a whole one under the same index, or with none, is another.
+            // A whole call after a whole one with the same index, or with none, is a new one.
             !(begins && is_whole(&self.calls[*place].arguments))
         });
         let place = place.unwrap_or_else(|| {
@@ -243,7 +243,7 @@ impl ChatDecoder {
         }
     }
 
-    /// The call that a fragment belongs to. The index tells; where there is none, the id, or that it goes on.
+    /// The call that a fragment belongs to: by its index, else by its id, else the last call.
     fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         if index.is_some() {
             return self.calls.iter().rposition(|call| call.index == index);
@@ -256,7 +256,7 @@ impl ChatDecoder {
         same.or(last.filter(|_| name.is_empty()))
     }
 
-    /// Opens a call, with what came of it before its name.
+    /// Opens a call, with the arguments that came before its name.
     fn open(&mut self, place: usize, out: &mut Vec<Piece>) {
         let id = self.ids.next(&self.calls[place].given);
         let slot = self.slot();
@@ -299,7 +299,7 @@ impl ChatDecoder {
             closes.push((reasoned.slot, opaque, whole));
         }
         for call in &self.calls {
-            // A server that says of a call that it is over is believed: what is wrong with it is for the model.
+            // A call that the server reports as finished counts as complete; wrong arguments are reported to the model.
             let whole = !call.name.is_empty() && (!cut || is_whole(&call.arguments));
             closes.extend(call.slot.map(|slot| (slot, None, whole)));
         }
@@ -319,7 +319,7 @@ impl ChatDecoder {
             "error" | "abort" | "insufficient_system_resource" => {
                 return Err(ApiError {
                     kind: "server_error".into(),
-                    message: "the provider broke the response off".into(),
+                    message: "the provider aborted the response".into(),
                     ..ApiError::default()
                 });
             }
@@ -337,7 +337,7 @@ impl Decoder for ChatDecoder {
             return Ok(());
         }
         let raw: &RawValue = serde_json::from_str(data)
-            .map_err(|fault| ApiError::garbled(format!("an event is no JSON ({fault})")))?;
+            .map_err(|fault| ApiError::garbled(format!("an event is not valid JSON ({fault})")))?;
         let chunk: ChatChunk<'_> = lenient(Some(raw));
         if chunk.error.is_some() || text(chunk.object) == "error" {
             return Err(openai_error::of_data(&lenient(Some(raw))));
@@ -351,7 +351,7 @@ impl Decoder for ChatDecoder {
         let choices: Vec<&RawValue> = list(chunk.choices);
         for choice in &choices {
             let choice: ChatChoice<'_> = lenient(Some(*choice));
-            // Nobody asks for a second answer.
+            // Requests ask for one answer only.
             if choice.index.is_none_or(|index| index.get() == "0") {
                 self.choice(&choice, out)?;
             }
@@ -365,7 +365,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        // A server that does not stream, or that failed, sends one document.
+        // A server that does not stream, or that failed, sends one JSON document.
         if self.slots == 0 && stray.trim_start().starts_with('{') {
             self.event(stray, out).map_err(|fault| {
                 if fault.is_garbled() {
@@ -406,7 +406,7 @@ fn finish(reason: &str) -> Finish {
     }
 }
 
-/// Arguments that nothing can follow: an object that is closed.
+/// Whether arguments are a complete JSON object, which nothing can follow.
 fn is_whole(arguments: &str) -> bool {
     arguments.trim_end().ends_with('}')
         && serde_json::from_str::<HashMap<String, IgnoredAny>>(arguments).is_ok()

@@ -1,59 +1,59 @@
-//! What the servers that speak Chat Completions do differently: one table, by where they are.
+//! Differences between servers of the Chat Completions API: one table, by address.
 
 use reqwest::Url;
 
-/// What is known of a server.
+/// Properties of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ServerTraits {
-    /// Its host; empty is any.
+    /// Host of the server; empty for any host.
     host: &'static str,
-    /// Its port, where that tells it apart.
+    /// Port of the server, if it identifies the server.
     port: Option<u16>,
-    /// The role of system text.
+    /// Role of the system text.
     pub(super) system: &'static str,
-    /// It knows `max_completion_tokens`, and some of its models know nothing else.
+    /// Whether the server knows `max_completion_tokens`, which some of its models require.
     pub(super) newer_limit: bool,
-    /// It has to be asked for usage at the end of a stream.
+    /// Whether usage at the end of a stream must be requested.
     pub(super) stream_usage: bool,
-    /// How it is told to reason.
+    /// The way in which a request controls reasoning.
     pub(super) reasoning: ReasoningStyle,
-    /// Every assistant message needs `reasoning_content`, be it a space.
+    /// Whether every assistant message needs `reasoning_content`, if only a space.
     pub(super) wants_reasoning: bool,
-    /// What an assistant message without words has as its content.
+    /// Content of an assistant message without text, as JSON.
     pub(super) no_content: &'static str,
-    /// The beginnings of the models for which cache breakpoints are marked.
+    /// Prefixes of models for which cache breakpoints are marked.
     pub(super) marked: &'static [&'static str],
-    /// Its word for a choice of any tool; `None`: it takes no tool choice.
+    /// Tool choice that forces any tool; `None` if the server accepts no tool choice.
     pub(super) required: Option<&'static str>,
-    /// What ids of calls must look like.
+    /// Required format of call ids.
     pub(super) ids: Ids,
-    /// It takes a key that keeps a conversation's requests on one prompt cache.
+    /// Whether the server accepts a key that keeps a conversation's requests on one prompt cache.
     pub(super) cache_key: bool,
-    /// A user's message may not follow a result: an assistant's has to stand between.
+    /// Whether an assistant message must stand between a result and a user's message.
     pub(super) bridge: bool,
-    /// Reasoning may come in the text, between tags.
+    /// Whether the text may contain reasoning between tags.
     pub(super) tags: bool,
 }
 
-/// How a server is told to reason.
+/// The way in which a request controls reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReasoningStyle {
-    /// By `reasoning_effort`; where it is a switch, by an argument of the chat template.
+    /// The member `reasoning_effort`, or an argument of the chat template if reasoning is a switch.
     Effort,
-    /// By `reasoning`, an object.
+    /// The member `reasoning`, an object.
     Object,
 }
 
-/// What ids of calls must look like.
+/// Required format of call ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ids {
-    /// Anything of at most 40 characters.
+    /// Any text of at most 40 characters.
     Short,
     /// Nine letters and digits.
     Nine,
 }
 
-/// A server that nobody knows: the plain API, in the words that most servers know.
+/// An unknown server: the plain API, with the members that most servers know.
 const UNKNOWN: ServerTraits = ServerTraits {
     host: "",
     port: None,
@@ -93,7 +93,7 @@ const KNOWN: [ServerTraits; 5] = [
         ..UNKNOWN
     },
     ServerTraits {
-        // It refuses members that it does not know, and tells usage without being asked.
+        // Mistral refuses unknown members, and sends usage without a request.
         host: "api.mistral.ai",
         stream_usage: false,
         no_content: "\"\"",
@@ -111,7 +111,7 @@ const KNOWN: [ServerTraits; 5] = [
 ];
 
 impl ServerTraits {
-    /// The server at this address.
+    /// Properties of the server at this address.
     pub(super) fn at(base: &Url) -> Self {
         let host = base.host_str().unwrap_or_default();
         let fits = |server: &&Self| {

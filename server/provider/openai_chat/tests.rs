@@ -1,4 +1,4 @@
-//! Conversations with servers on paper, from their samples.
+//! Tests of encoding and decoding, against samples of each server.
 
 mod errors;
 mod history;
@@ -9,7 +9,7 @@ mod responses;
 use aside_turn::response::{Kind, Piece, Usage};
 
 use super::OpenaiChat;
-use crate::provider::{
+use crate::{
     ToolDeclaration,
     abilities::Abilities,
     options::ModelOptions,
@@ -23,14 +23,14 @@ const MISTRAL: &str = "https://api.mistral.ai/v1";
 const OLLAMA: &str = "http://localhost:11434/v1";
 const LOCAL: &str = "http://localhost:8080/v1";
 
-/// A model of a server.
+/// A model on a server.
 fn model(base: &str, model: &str) -> (OpenaiChat, ModelOptions) {
     let mut options = options(&format!("p/{model}"), Abilities::default());
     options.base = base.parse().unwrap();
     (OpenaiChat::new(&options.base), options)
 }
 
-/// The tool of the samples, which hold it to its schema.
+/// The tool of the samples, whose schema is strict.
 fn grep() -> ToolDeclaration {
     ToolDeclaration {
         strict: true,
@@ -48,7 +48,7 @@ fn stream(name: &str) -> Vec<u8> {
     sample(&format!("openai_chat/{name}.sse")).into_bytes()
 }
 
-/// A response of these deltas, each a chunk, and an end.
+/// A response of one chunk per delta, and a finish reason.
 fn deltas(deltas: &[&str], finish: &str) -> Vec<u8> {
     let mut body = String::new();
     for delta in deltas {
@@ -60,7 +60,7 @@ fn deltas(deltas: &[&str], finish: &str) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// Pieces as text, one a line; what says nothing is left out.
+/// Pieces as text, one per line, without empty ones.
 fn shown(pieces: &[Piece]) -> String {
     let line = |piece: &Piece| match piece {
         Piece::Open { slot, kind } => match kind {

@@ -1,20 +1,20 @@
-//! Tokens, as servers count them.
+//! Token counts of servers.
 
 use aside_turn::response::Usage;
 use serde_json::Value;
 
-use crate::provider::abilities::{Prices, Tokens};
+use crate::abilities::{Prices, Tokens};
 
-/// What was said so far; the last word counts, member by member.
+/// Token counts so far; a later value replaces an earlier one, member by member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChatUsage {
-    /// With what was read from the cache and written to it.
+    /// Prompt tokens, including those read from the cache and written to it.
     prompt: Option<u64>,
     cached: Option<u64>,
     written: Option<u64>,
     output: Option<u64>,
     cost: Option<f64>,
-    /// llama.cpp: what it computed, and what it found.
+    /// llama.cpp: prompt tokens that it computed, and those that it found in its cache.
     computed: Option<u64>,
     found: Option<u64>,
     predicted: Option<u64>,
@@ -35,7 +35,7 @@ impl ChatUsage {
         self.cost = usage["cost"].as_f64().or(self.cost);
     }
 
-    /// Nothing where nothing was said.
+    /// The counts as [`Usage`]; `None` if the server sent none.
     pub(super) fn usage(&self, prices: Option<&Prices>) -> Option<Usage> {
         let output = self.output.or(self.predicted);
         let prompt = self.prompt.or(self.computed);

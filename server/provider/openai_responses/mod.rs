@@ -1,5 +1,5 @@
-//! OpenAI Responses, with nothing stored at the server: every request carries the whole conversation, and what the
-//! model gave goes back item by item as it came, its encrypted reasoning included.
+//! OpenAI's Responses API, with nothing stored at the server: every request carries the whole conversation. The model's
+//! items go back exactly as they came, encrypted reasoning included.
 
 mod request;
 mod response;
@@ -22,7 +22,7 @@ use super::{
     tags::TaggedDecoder,
 };
 
-/// The Responses API of OpenAI.
+/// The Responses API.
 pub(super) struct OpenaiResponses;
 
 impl WireApi for OpenaiResponses {

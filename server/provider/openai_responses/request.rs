@@ -1,11 +1,11 @@
-//! What a request says.
+//! Builds the request body.
 
 use aside_base::digest;
 use aside_turn::{response::Feature, rules::ToolChoice, transcript::Item};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use crate::provider::{
+use crate::{
     api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role},
     attached::{UserPart, parts},
     effort,
@@ -13,10 +13,10 @@ use crate::provider::{
     schema,
 };
 
-/// Characters of a call's id, at the most.
+/// Maximum length of a call id.
 const MAX_ID: usize = 64;
 
-/// What requests vary. Nothing of it stands before the tools, the instructions or the input in what the model reads.
+/// Members that vary between requests. None of them precedes the tools, instructions or input in the model's prompt.
 pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut members = vec![
         ("model", json!(ask.options.model)),
@@ -24,7 +24,7 @@ pub(super) fn opening(ask: &RequestContents<'_>) -> String {
         ("store", json!(false)),
     ];
     if ask.reasoning() != ReasoningRequest::Unsaid {
-        // Models without reasoning refuse it.
+        // Models without reasoning refuse this member.
         members.push(("include", json!(["reasoning.encrypted_content"])));
     }
     if !ask.tools().is_empty() {
@@ -38,8 +38,8 @@ pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     members.extend(text(ask).map(|text| ("text", text)));
     members.extend(cache(ask));
     if !ask.refused(Feature::StreamUsage) {
-        // Else each delta is padded, so that its length tells nothing. A server that knows no options of a stream is
-        // known by the one that other APIs send.
+        // Without this each delta is padded to hide its length. Refusing `include_usage` of other APIs tells that a
+        // server knows no stream options.
         members.push(("stream_options", json!({"include_obfuscation": false})));
     }
     let written = members
@@ -57,7 +57,7 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// How much the model reasons, that it shows a summary, and that it is shown its reasoning of earlier turns.
+/// Reasoning options: effort, summary, and access to the reasoning of earlier turns.
 pub(super) fn reasoning(ask: &RequestContents<'_>) -> Option<Value> {
     let wanted = match ask.reasoning() {
         ReasoningRequest::Unsaid => return None,
@@ -72,8 +72,7 @@ pub(super) fn reasoning(ask: &RequestContents<'_>) -> Option<Value> {
     Some(reasoning)
 }
 
-/// The schema of the answer. Without one there is nothing to say: text is what a model answers with unless it is told
-/// otherwise, and how verbose it is, is its own.
+/// Format of an answer with a schema. Text is the default, and its verbosity is left to the model.
 fn text(ask: &RequestContents<'_>) -> Option<Value> {
     let schema = ask.answer_schema()?;
     let strict = schema::for_openai(schema);
@@ -86,8 +85,8 @@ fn text(ask: &RequestContents<'_>) -> Option<Value> {
     Some(json!({"format": format}))
 }
 
-/// The key leads the requests of a conversation to the same cache. The server places a breakpoint at the end itself;
-/// where only explicit ones count, and there is none, nothing is kept.
+/// Cache options. The key directs a conversation's requests to the same cache, and the server sets a breakpoint at the
+/// end by itself. With `explicit` mode and no breakpoint nothing is cached.
 fn cache(ask: &RequestContents<'_>) -> Vec<(&'static str, Value)> {
     if ask.refused(Feature::CacheHint) {
         return Vec::new();
@@ -106,8 +105,8 @@ fn cache(ask: &RequestContents<'_>) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// Where the answer has a schema, nothing of the conversation's other requests is in the cache, and what follows the
-/// conversation is another question each time: the server's own breakpoint behind that would never be found again.
+/// Cache breakpoint before the question of a request with an answer schema. The schema separates its cache from that of
+/// other requests, and the question differs each time, so a breakpoint behind it would never be used again.
 pub(super) fn breakpoint(ask: &RequestContents<'_>) -> Option<String> {
     let may =
         ask.options.cache != CacheRetention::Off && !ask.without.contains(&Feature::CacheHint);
@@ -143,7 +142,7 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
                 name: &tool.name,
                 description: &tool.description,
                 parameters: strict.as_ref().unwrap_or(&tool.parameters),
-                // Where nothing is said, the server makes optional properties nullable on its own.
+                // If `strict` is absent, the server makes optional properties nullable.
                 strict: may_be_strict.then_some(strict.is_some()),
             })
             .to_string()
@@ -159,11 +158,11 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
     }
 }
 
-/// Adds input items.
+/// Appends input items.
 pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
-    // Reasoning must be followed by what it led to. Where that came to nothing, or goes back without its id, the
-    // reasoning stays out. What else it led to then goes back without its id, too: the server knows by that which
-    // reasoning an item belongs to, and refuses the one without the other.
+    // Reasoning must be followed by the item that it led to. If that item is missing, or goes back without its id, the
+    // reasoning is left out. Its other items then go back without their ids too: by the id the server knows which
+    // reasoning an item belongs to, and refuses one without the other.
     let mut reasoning: Vec<&str> = Vec::new();
     let mut is_bereft = false;
     for item in items {
@@ -175,7 +174,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
                 is_bereft = false;
                 reasoning.push(raw);
             }
-            Some(_) if is_bereft => in_words(item, native, ask, out),
+            Some(_) if is_bereft => portable_item(item, native, ask, out),
             Some(raw) => {
                 for raw in reasoning.drain(..).chain([raw]) {
                     out.element();
@@ -188,13 +187,13 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
                     is_bereft |= !reasoning.is_empty();
                     reasoning.clear();
                 }
-                in_words(item, native, ask, out);
+                portable_item(item, native, ask, out);
             }
         }
     }
 }
 
-/// What the provider gave.
+/// The item as the provider sent it.
 fn verbatim(item: &Item) -> Option<&str> {
     match item {
         Item::Text { opaque, .. }
@@ -222,7 +221,7 @@ fn is_reasoning(raw: &str) -> bool {
 }
 
 /// Adds what an item means, without what a provider knows of it.
-fn in_words(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
+fn portable_item(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     match item {
         Item::User { text, attachments } => {
             user(parts(text, attachments, ask), out);
@@ -261,7 +260,7 @@ fn in_words(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut Enco
             out.last = Role::Assistant;
         }
         Item::ToolResult { id, content, .. } => {
-            // Most of a conversation: written without a copy.
+            // Results are most of a conversation, so they are written without a copy.
             #[derive(Serialize)]
             struct FunctionCallOutput<'a> {
                 r#type: &'a str,
@@ -278,7 +277,7 @@ fn in_words(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut Enco
     }
 }
 
-/// The user's message; none where there is nothing to say.
+/// Writes the user's message, unless it is empty.
 fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     if parts
         .iter()
@@ -315,7 +314,7 @@ fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     out.last = Role::User;
 }
 
-/// A message; none where there is nothing to say.
+/// Writes a message, unless it is empty.
 fn message(of: Role, text: &str, out: &mut Encoder) {
     if of == Role::User {
         return user(vec![UserPart::Text(text.to_owned())], out);
@@ -339,7 +338,7 @@ fn message(of: Role, text: &str, out: &mut Encoder) {
     out.last = of;
 }
 
-/// The id of a call. One that another provider gave, and that is not of this API's form, goes by its digest.
+/// A call id that the API accepts. An id of another provider in a different format is replaced by its digest.
 fn call_id(id: &str, native: bool) -> String {
     let is_fit = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
     if native || ((1..=MAX_ID).contains(&id.len()) && id.chars().all(is_fit)) {

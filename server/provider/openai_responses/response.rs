@@ -1,4 +1,4 @@
-//! What a response says, event by event.
+//! Decodes a response, event by event.
 
 mod wire;
 
@@ -9,7 +9,7 @@ use self::wire::{
     CachedInput, DeltaEvent, FinalEvent, ItemEvent, Parts, ResponseUsage, Summary, TypedEvent, read,
 };
 
-use crate::provider::{
+use crate::{
     abilities::{Prices, Tokens},
     api::Decoder,
     call_ids::CallIds,
@@ -18,31 +18,31 @@ use crate::provider::{
     retry::ApiError,
 };
 
-/// Reads one response.
+/// Decodes one response.
 #[derive(Debug, Default)]
 pub(super) struct ResponsesDecoder {
     prices: Option<Prices>,
     cache: CacheRetention,
-    /// The id of the response, by which the provider knows it.
+    /// The provider's id of the response.
     id: String,
-    /// In order of first appearance; the place is the slot.
+    /// Items in order of first appearance; the index is the slot.
     items: Vec<StreamedItem>,
     call_ids: CallIds,
     refused: bool,
 }
 
-/// An output item as it comes.
+/// An output item being received.
 #[derive(Debug)]
 struct StreamedItem {
-    /// Its place in the provider's output.
+    /// Index in the provider's output.
     index: u64,
-    /// The provider's id of it, by which servers that number nothing name it; empty where there is none.
+    /// The provider's id of the item; servers that send no index use it. Empty if there is none.
     id: String,
-    /// What came of it so far.
+    /// Text received so far.
     text: String,
-    /// The part of its reasoning that came last.
+    /// The part of the reasoning that received the last delta.
     part: Option<(&'static str, u64)>,
-    /// Its id is not the provider's, or its arguments did not come as the provider says in the end.
+    /// Whether the item must not go back verbatim: its id was replaced, or its deltas contradict the final arguments.
     differs: bool,
     open: bool,
 }
@@ -111,7 +111,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The slot of an item: by its index, else by its id, else the one that began last, unless it is done.
+    /// The slot of an item: by its index, else by its id, else the newest item if it is still open.
     fn known(&self, index: Option<u64>, id: &str) -> Option<usize> {
         if let Some(index) = index {
             return self.items.iter().rposition(|item| item.index == index);
@@ -180,9 +180,9 @@ impl ResponsesDecoder {
         let reasons = word.starts_with("reasoning");
         let slot = match self.known(delta.output_index, &delta.item_id) {
             Some(slot) if self.items[slot].open => slot,
-            // The whole item said it.
+            // The complete item already had this text.
             Some(_) => return Ok(()),
-            // A call that did not begin has no name yet; the whole item will say it.
+            // Without its start the call has no name; the complete item will contain everything.
             None if word == "function_call_arguments.delta" => return Ok(()),
             None => {
                 let kind = if reasons { Kind::Reasoning } else { Kind::Text };
@@ -207,7 +207,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// An item is there whole.
+    /// Handles a complete item.
     fn done(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) {
         let TypedEvent { r#type, status, id } = read(raw.get()).unwrap_or_default();
         let known = self.known(index, &id);
@@ -221,7 +221,7 @@ impl ResponsesDecoder {
         let whole = parts.text(&r#type);
         match whole.strip_prefix(item.text.as_str()) {
             Some(rest) => item.add(slot, rest, out),
-            // What was run is what goes back.
+            // The arguments that were executed must go back.
             None => item.differs |= r#type == "function_call",
         }
         let complete = status != "incomplete";
@@ -250,11 +250,11 @@ impl ResponsesDecoder {
         }
         if kind == "response.failed" {
             return Err(self.with_id(ApiError {
-                message: "the response failed, and the server does not say why".to_owned(),
+                message: "the response failed, and the server gives no reason".to_owned(),
                 ..ApiError::default()
             }));
         }
-        // Some servers send no events for items, or not the last ones.
+        // Some servers send no events for items, or leave out the last ones.
         let no_events = self.items.is_empty();
         for (index, item) in (0..).zip(response.output.iter().flatten()) {
             if no_events || self.known(Some(index), "").is_some() {
@@ -308,7 +308,7 @@ impl ResponsesDecoder {
         tokens.usage(self.prices.as_ref())
     }
 
-    /// An error amid the stream, in either of the forms that it has; else something that nobody knows.
+    /// Handles an error event in either of its formats. Any other event is ignored.
     fn error(&self, event: &Value, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         let nested = event.get("error").and_then(said);
         let plain = || said(event).filter(|_| event["type"] == "error");
@@ -330,7 +330,7 @@ impl ResponsesDecoder {
     }
 }
 
-/// An error as the API tells it; `None` where there is none.
+/// Parses an error of the API; `None` for `null`.
 fn said(error: &Value) -> Option<ApiError> {
     (!error.is_null()).then(|| openai_error::of_data(error))
 }

@@ -3,9 +3,9 @@ mod requests;
 mod responses;
 
 use super::OpenaiResponses;
-use crate::provider::{
+use crate::{
     ToolDeclaration,
-    abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+    abilities::{Abilities, ForcedToolSupport, Prices, Rates, ReasoningKind},
     options::{ModelOptions, ReasoningEffort},
     trial::{ProviderTrial, answer_tool, grep_tool, options, sample},
 };
@@ -21,11 +21,13 @@ fn sol() -> ModelOptions {
         reasoning_off: false,
         efforts: words("low medium high xhigh"),
         prices: Some(Prices {
-            input: 2.0,
-            output: 10.0,
-            cache_read: 0.1,
-            cache_write: 2.5,
-            cache_write_long: 5.0,
+            rates: Rates {
+                input: 2.0,
+                output: 10.0,
+                cache_read: Some(0.1),
+                cache_write: Some(2.5),
+                cache_write_long: Some(5.0),
+            },
             ..Prices::default()
         }),
         ..Abilities::default()
@@ -40,7 +42,7 @@ fn words(words: &str) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The conversation of the samples, before anything was said.
+/// The conversation of the samples, without messages.
 fn conversation(options: ModelOptions) -> ProviderTrial {
     let grep = ToolDeclaration {
         strict: true,

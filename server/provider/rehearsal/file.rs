@@ -1,9 +1,9 @@
-//! A script as it is written: what serde reads. Unknown keys are errors.
+//! A rehearsal script as serde reads it. Unknown keys are errors.
 
 use std::collections::BTreeMap;
 
 use aside_turn::response::Finish;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 use toml::Spanned;
 
 #[derive(Deserialize)]
@@ -38,6 +38,7 @@ pub(super) struct FileReply {
     pub(super) answer: Option<Spanned<toml::Value>>,
     pub(super) answers: Option<BTreeMap<String, Spanned<toml::Value>>>,
     pub(super) fault: Option<FileFault>,
+    #[serde(deserialize_with = "known_finish")]
     pub(super) finish: Option<Finish>,
     pub(super) truncate_last: bool,
     pub(super) delay_ms: u64,
@@ -96,4 +97,25 @@ pub(super) struct FileUsage {
     pub(super) cache_write: u64,
     pub(super) output: u64,
     pub(super) cost: Option<f64>,
+}
+
+/// Words of `finish`.
+const FINISHES: &[&str] = &[
+    "stop",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "pause",
+    "refusal",
+    "context_full",
+    "content_filter",
+    "malformed_call",
+];
+
+/// Reads a reason to finish, which must be one that this version knows.
+fn known_finish<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Finish>, D::Error> {
+    match Finish::deserialize(from)? {
+        Finish::Other(word) => Err(D::Error::unknown_variant(&word, FINISHES)),
+        known => Ok(Some(known)),
+    }
 }

@@ -1,20 +1,20 @@
-//! One item of a reply: words, reasoning or a call.
+//! One item of a reply: text, reasoning or a call.
 
 use serde_json::Value;
 
 use super::file::FileItem;
 
-/// Fragments of one item, at the most.
+/// Maximum number of fragments of one item.
 const MAX_PIECES: usize = 100_000;
 
-/// One item of a reply, in the fragments that it is streamed in.
+/// One item of a reply, with the fragments in which it is streamed.
 #[derive(Debug)]
 pub(super) struct ScriptedItem {
     pub(super) kind: ScriptedItemKind,
     pub(super) fragments: Vec<String>,
 }
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Debug)]
 pub(super) enum ScriptedItemKind {
     Text,
@@ -22,7 +22,7 @@ pub(super) enum ScriptedItemKind {
     Call { name: String, id: Option<String> },
 }
 
-/// Checks an item and cuts it up.
+/// Validates an item and splits it into fragments.
 pub(super) fn said(file: FileItem) -> Result<ScriptedItem, String> {
     let FileItem {
         text,
@@ -43,7 +43,7 @@ pub(super) fn said(file: FileItem) -> Result<ScriptedItem, String> {
         (None, None, Some(name)) => {
             let raw = match (arguments, raw_arguments) {
                 (Some(_), Some(_)) => {
-                    return Err("a call has one of `arguments` and `raw_arguments`".into());
+                    return Err("a call cannot have both `arguments` and `raw_arguments`".into());
                 }
                 (_, Some(raw)) => raw,
                 (arguments, None) => {
@@ -53,7 +53,7 @@ pub(super) fn said(file: FileItem) -> Result<ScriptedItem, String> {
             (ScriptedItemKind::Call { name, id }, Some(raw))
         }
         (None, None, None) if split.is_some() => (ScriptedItemKind::Text, None),
-        _ => return Err("an item of `say` has one of `text`, `reasoning` and `call`".into()),
+        _ => return Err("an item of `say` must have one of `text`, `reasoning` and `call`".into()),
     };
     Ok(ScriptedItem {
         kind,
@@ -67,20 +67,20 @@ fn fragments(
     split: Option<Vec<String>>,
 ) -> Result<Vec<String>, String> {
     match (whole, pieces, split) {
-        (_, Some(_), Some(_)) => Err("an item has one of `pieces` and `split`".into()),
+        (_, Some(_), Some(_)) => Err("an item cannot have both `pieces` and `split`".into()),
         (Some(whole), None, Some(split)) if split.concat() != whole => {
             Err("the parts of `split` do not add up to the text".into())
         }
         (_, None, Some(split)) => Ok(split),
-        (_, Some(0), None) => Err("`pieces` is 0; it is at least 1".into()),
+        (_, Some(0), None) => Err("`pieces` is 0; it must be at least 1".into()),
         (_, Some(pieces), None) if pieces > MAX_PIECES => Err(format!(
-            "`pieces` is {pieces}; it is {MAX_PIECES} at the most"
+            "`pieces` is {pieces}; it must be at most {MAX_PIECES}"
         )),
         (whole, pieces, None) => Ok(cut_evenly(&whole.unwrap_or_default(), pieces.unwrap_or(1))),
     }
 }
 
-/// The text in so many fragments of about equal length, or in fewer where it has fewer characters.
+/// Splits a text into fragments of about equal length, at most one per character.
 fn cut_evenly(text: &str, pieces: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let pieces = pieces.min(characters.len());

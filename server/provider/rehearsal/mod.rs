@@ -1,7 +1,7 @@
-//! `rehearsal`: a model that plays a script, against real tools and files and without a network.
+//! `rehearsal`: a model that plays a script, with real tools and files and without a network.
 //!
-//! Demo, tests and a user's dry run go through it, along the same code as any other model. What a script can
-//! say is in this folder's README.
+//! The demo, tests and a user's dry run use it through the same code as any other model. The format of scripts is
+//! described in this folder's README.
 
 mod file;
 mod item;
@@ -11,14 +11,9 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fs::File,
-    io::Read,
-    pin::Pin,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fs::File, io::Read, pin::Pin, sync::Mutex, time::Duration};
 
+use aside_base::lock;
 use aside_turn::{
     inquiry::Strategy,
     response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
@@ -34,7 +29,7 @@ use self::{
 };
 use super::{ModelRequest, Provider, ResponseStream};
 
-/// The request that the built-in script `demo` is written for.
+/// The message that the built-in script `demo` expects.
 pub const DEMO_PROMPT: &str =
     "Uploads give up too early. Let them try five times, and ask me how long to wait in between.";
 
@@ -43,12 +38,12 @@ const BUILT_IN: [(&str, &str); 2] = [
     ("hello", include_str!("hello.toml")),
 ];
 
-/// The names of the built-in scripts.
+/// Names of the built-in scripts.
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// The small project that the built-in script `demo` works on: paths below its folder, and contents.
+/// Files of the project for the built-in script `demo`: relative paths and contents.
 #[must_use]
 pub fn demo_files() -> &'static [(&'static str, &'static str)] {
     &[
@@ -58,28 +53,28 @@ pub fn demo_files() -> &'static [(&'static str, &'static str)] {
     ]
 }
 
-/// A script at play. Replies are used up over all its requests.
+/// A script being played. Replies are used up over all its requests.
 #[derive(Debug)]
 pub struct Rehearsal {
-    /// For messages: a path, or a built-in name.
+    /// Path or built-in name, for messages.
     name: String,
     model: Model,
     replies: Vec<ScriptedReply>,
     played: Mutex<PlayedReplies>,
 }
 
-/// What was played so far.
+/// Progress of a script.
 #[derive(Debug)]
 struct PlayedReplies {
-    /// How often each reply was.
+    /// Number of times each reply was played.
     times: Vec<u32>,
-    /// How many calls had a made-up id.
+    /// Number of call ids that were made up.
     calls: u32,
-    /// How many answers to inquiries were given.
+    /// Number of answers given to inquiries.
     answers: u32,
 }
 
-/// How a stream ends after its pieces.
+/// The end of a stream after its pieces.
 enum StreamEnd {
     Whole,
     Broken(Failure),
@@ -87,17 +82,17 @@ enum StreamEnd {
 }
 
 impl Rehearsal {
-    /// A reply of the script says what it costs: then the others cost nothing.
+    /// Whether any reply states a cost. The other replies then cost nothing.
     fn has_prices(&self) -> bool {
         let mut stated = self.replies.iter().filter_map(|reply| reply.usage.as_ref());
         stated.any(|usage| usage.cost.is_some())
     }
 
-    /// Opens a script: a built-in one by name (`demo`, `hello`), else the file of this path, relative to the
-    /// current folder. The model is called `rehearsal/<script>`.
+    /// Opens a script: a built-in one by name (`demo`, `hello`), else a file, relative to the current folder. The model
+    /// is called `rehearsal/<script>`.
     ///
     /// # Errors
-    /// One sentence: which script, in which line and what is wrong with it, and what to do.
+    /// One sentence with the script, the line, the problem and its fix.
     pub fn open(script: &str) -> Result<Self, String> {
         match BUILT_IN.iter().find(|(name, _)| *name == script) {
             Some((_, text)) => Self::parse(script, text),
@@ -105,10 +100,10 @@ impl Rehearsal {
         }
     }
 
-    /// Reads a script from a text; the name is for messages and the model's id.
+    /// Parses a script. The name is used in messages and in the model's id.
     ///
     /// # Errors
-    /// As [`Rehearsal::open`].
+    /// Like [`Rehearsal::open`].
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let RehearsalScript { model, replies } = script::parse(text).map_err(|broken| {
             format!(
@@ -132,11 +127,11 @@ impl Rehearsal {
         })
     }
 
-    /// Chooses the first reply that fits and is left, and makes what it says.
+    /// Chooses the first matching reply that is left, and builds its pieces.
     fn play(&self, request: &ModelRequest) -> Result<(&ScriptedReply, Vec<Piece>), Failure> {
         let moment = RehearsedRequest(request);
         // Nothing that holds the lock can panic halfway through a change.
-        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut played = lock(&self.played);
         let left = |at: usize, reply: &ScriptedReply| {
             reply.times.is_none_or(|times| played.times[at] < times)
         };
@@ -170,8 +165,8 @@ impl Rehearsal {
         failure(
             FailureClass::Other,
             format!(
-                "no reply of {} is left for this request (turn {turn}, step {step}{inquiry}, the user said last: \
-                 {user:?}); add a [[reply]] that fits it",
+                "the script {} has no reply left for this request (turn {turn}, step {step}{inquiry}, last user message: \
+                 {user:?}); add a [[reply]] that matches it",
                 self.name
             ),
         )
@@ -248,7 +243,7 @@ fn stream(pieces: Vec<Piece>, delay: Duration, end: StreamEnd) -> ResponseStream
     stream
 }
 
-/// Reads a script's file, bounded.
+/// Reads a script's file, up to a size limit.
 fn read(path: &str) -> Result<String, String> {
     let built_in = BUILT_IN
         .map(|(name, _)| format!("rehearsal/{name}"))
@@ -294,7 +289,7 @@ fn say(items: &[ScriptedItem], truncate_last: bool, calls: &mut u32) -> Vec<Piec
     pieces
 }
 
-/// What answers an inquiry: a call for each question that the script knows, or a JSON object.
+/// Answers an inquiry: a call for each question that the script can answer, or a JSON object.
 fn answer(moment: &RehearsedRequest<'_>, content: &ReplyContent, answers: &mut u32) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let asked = moment.asked();
@@ -382,7 +377,7 @@ fn finish(pieces: &[Piece]) -> Finish {
     }
 }
 
-/// Four characters a token, rounded up: what the request adds, and what the reply says.
+/// Estimates tokens as four characters each: the new part of the request, and the reply.
 fn usage(request: &ModelRequest, pieces: &[Piece]) -> Usage {
     let said: usize = pieces
         .iter()
@@ -407,7 +402,7 @@ fn failure(class: FailureClass, text: String) -> Failure {
     }
 }
 
-/// What a status means, as far as anyone acts on it.
+/// Classifies a status, like a real provider's.
 fn class_of(status: u16, text: &str) -> FailureClass {
     match status {
         401 | 403 | 404 => FailureClass::Auth,
@@ -426,7 +421,7 @@ fn advice(class: FailureClass) -> &'static str {
         FailureClass::Money => "there is no credit left; add some",
         FailureClass::Rate => "too many requests; wait a little",
         FailureClass::Overload => "it is overloaded; try again later",
-        FailureClass::Transient => "the server broke; try again",
-        _ => "it does not take this request; change it",
+        FailureClass::Transient => "the server failed; try again",
+        _ => "the request is not accepted; change it",
     }
 }

@@ -1,7 +1,7 @@
-//! What a reply can be matched with: a request, and where in the conversation it stands.
+//! Matches requests against the conditions of replies.
 //!
-//! Nothing here looks further back than the current turn, and at nothing that no reply asks for, so that a
-//! request costs the same however long the conversation is.
+//! Nothing here looks back beyond the current turn, or at anything that no reply asks for. A request therefore costs
+//! the same however long the conversation is.
 
 use aside_turn::{
     attachment::{self, Attachment},
@@ -14,21 +14,21 @@ use super::{
     pattern::Pattern,
     script::{ReplyCondition, ReplyContent, ResultCondition},
 };
-use crate::provider::ModelRequest;
+use crate::ModelRequest;
 
-/// A request, as replies see it.
+/// A request, as conditions see it.
 pub(super) struct RehearsedRequest<'a>(pub(super) &'a ModelRequest);
 
 /// One question of an inquiry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AskedQuestion<'a> {
     pub(super) id: &'a str,
-    /// Context, text and format.
+    /// Context, text and format of the question.
     pub(super) text: &'a str,
 }
 
 impl<'a> RehearsedRequest<'a> {
-    /// The turn, counted from 1; 0 where nothing was said yet.
+    /// Number of the turn, counted from 1; 0 before the first message.
     pub(super) fn turn(&self) -> u32 {
         self.0
             .transcript
@@ -37,7 +37,7 @@ impl<'a> RehearsedRequest<'a> {
             .map_or(0, |link| link.turn)
     }
 
-    /// The request's place in its turn, counted from 1. An inquiry counts as the turn's next request.
+    /// Position of the request in its turn, counted from 1. An inquiry counts as the turn's next request.
     pub(super) fn step(&self) -> u32 {
         let responses = self.links().filter(|link| is_response(link)).count();
         u32::try_from(responses)
@@ -45,7 +45,7 @@ impl<'a> RehearsedRequest<'a> {
             .saturating_add(1)
     }
 
-    /// What the user said last in this turn.
+    /// The user's last message in this turn.
     pub(super) fn user(&self) -> Option<&'a str> {
         self.newest(|item| match item {
             Item::User { text, .. } | Item::Steer(text) => Some(text.as_str()),
@@ -53,7 +53,7 @@ impl<'a> RehearsedRequest<'a> {
         })
     }
 
-    /// The place of the turn's last call among its calls, counted from 1; 0 without one.
+    /// Number of the turn's last call, counted from 1; 0 without one.
     pub(super) fn calls(&self) -> u32 {
         self.newest(|item| match item {
             Item::ToolCall { call, .. } => Some(call.0.saturating_add(1)),
@@ -62,7 +62,7 @@ impl<'a> RehearsedRequest<'a> {
         .unwrap_or(0)
     }
 
-    /// The questions of the newest message that has any.
+    /// Questions of the newest message that contains any.
     pub(super) fn asked(&self) -> Vec<AskedQuestion<'a>> {
         self.0
             .messages
@@ -76,7 +76,7 @@ impl<'a> RehearsedRequest<'a> {
             .unwrap_or_default()
     }
 
-    /// The characters that this request adds to the one before.
+    /// Number of characters that this request adds to the previous one.
     pub(super) fn new_characters(&self) -> usize {
         let link = self.0.transcript.newest_first().next();
         let items = link.map_or(0, |link| link.items.iter().map(characters).sum());
@@ -97,7 +97,7 @@ impl<'a> RehearsedRequest<'a> {
         items + messages
     }
 
-    /// Whether a reply is for this request.
+    /// Whether a reply matches this request.
     pub(super) fn fits(&self, when: &ReplyCondition, content: &ReplyContent) -> bool {
         when.inquiry == self.is_inquiry()
             && when.forced.is_none_or(|forced| forced == self.forced())
@@ -134,7 +134,7 @@ impl<'a> RehearsedRequest<'a> {
         })
     }
 
-    /// Something that goes along with the user's message in this turn.
+    /// Whether an attachment of the user's message in this turn matches.
     fn has_attached(&self, wanted: &Pattern) -> bool {
         let fits = |attachment: &Attachment| match &attachment.content {
             attachment::Content::Text(text) => wanted.fits(&format!("{}\n{text}", attachment.name)),
@@ -198,7 +198,7 @@ impl<'a> RehearsedRequest<'a> {
     }
 }
 
-/// The script's answer to a question. Of several that fit, the one with the longest key.
+/// The script's answer to a question. If several match, the one with the longest key.
 pub(super) fn answer_to<'a>(
     asked: &AskedQuestion<'_>,
     content: &'a ReplyContent,
@@ -214,7 +214,7 @@ pub(super) fn answer_to<'a>(
     }
 }
 
-/// The questions in the text of an inquiry: each begins with a line that names the tool and one with its id.
+/// Extracts the questions from the text of an inquiry: each begins with a line that names the tool and one with its id.
 fn asked(text: &str) -> Vec<AskedQuestion<'_>> {
     const BEGINS: &str = "` needs an answer before it can go on.\nInquiry ";
     let mut rest = text;

@@ -1,9 +1,9 @@
-//! What a text is compared with: a part of it, or a regular expression between slashes.
+//! Text patterns: a substring, or a regular expression between slashes.
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 
-/// A part of a text, or `/a regular expression/`.
+/// A substring, or `/a regular expression/`.
 #[derive(Debug)]
 pub(super) enum Pattern {
     Part(String),
@@ -18,7 +18,7 @@ impl Pattern {
         {
             Some(regex) if !regex.is_empty() => RegexMatcher::new(regex)
                 .map(Self::Regex)
-                .map_err(|_| format!("`{text}` is not a regular expression that can be used")),
+                .map_err(|_| format!("`{text}` is not a valid regular expression")),
             _ => Ok(Self::Part(text.to_owned())),
         }
     }
@@ -26,7 +26,7 @@ impl Pattern {
     pub(super) fn fits(&self, text: &str) -> bool {
         match self {
             Self::Part(part) => text.contains(part.as_str()),
-            // Its error type is never made.
+            // The error type has no values.
             Self::Regex(regex) => regex.is_match(text.as_bytes()).unwrap_or(false),
         }
     }

@@ -1,5 +1,4 @@
-//! A script that can be played: what is read from the file, checked. What contradicts itself cannot be said in
-//! these types.
+//! A validated script. Contradictions in the file cannot be expressed in these types.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -15,9 +14,9 @@ use super::{
     pattern::Pattern,
 };
 
-/// Bytes of a script, at the most.
+/// Maximum size of a script in bytes.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
-/// One hour: no reply waits longer.
+/// Maximum delay: one hour.
 const MAX_DELAY_MS: u64 = 3_600_000;
 
 /// A script that can be played.
@@ -27,25 +26,25 @@ pub(super) struct RehearsalScript {
     pub(super) replies: Vec<ScriptedReply>,
 }
 
-/// One reply of the script, and the requests that it answers.
+/// One reply of the script, with the condition for its requests.
 #[derive(Debug)]
 pub(super) struct ScriptedReply {
     pub(super) when: ReplyCondition,
-    /// How often it plays; none: as often as it fits.
+    /// Number of times the reply can be played; `None` for no limit.
     pub(super) times: Option<u32>,
     pub(super) content: ReplyContent,
     pub(super) fault: ScriptedFault,
-    /// None: as the content says.
+    /// Finish reason; `None` if it follows from the content.
     pub(super) finish: Option<Finish>,
-    /// The last item is cut.
+    /// Whether the last item is truncated.
     pub(super) truncate_last: bool,
     pub(super) delay: Duration,
     pub(super) piece_delay: Duration,
-    /// None: counted from the characters.
+    /// Token counts; `None` to estimate them from the characters.
     pub(super) usage: Option<Usage>,
 }
 
-/// Which requests a reply is for. What is not named fits every request.
+/// Condition for requests. `None` matches every request.
 #[derive(Debug, Default)]
 pub(super) struct ReplyCondition {
     pub(super) turn: Option<u32>,
@@ -55,29 +54,29 @@ pub(super) struct ReplyCondition {
     pub(super) result: Option<ResultCondition>,
     pub(super) directive: Option<Pattern>,
     pub(super) forced: Option<bool>,
-    /// For inquiries alone; else for the turn's own requests alone.
+    /// Whether the reply is for inquiries only, or for the turn's own requests only.
     pub(super) inquiry: bool,
     pub(super) question: Option<Pattern>,
 }
 
-/// One of the last results.
+/// Condition for one of the last results.
 #[derive(Debug)]
 pub(super) struct ResultCondition {
     pub(super) tool: Option<String>,
     pub(super) contains: Option<Pattern>,
 }
 
-/// What a reply says.
+/// Content of a reply.
 #[derive(Debug)]
 pub(super) enum ReplyContent {
     Say(Vec<ScriptedItem>),
-    /// The same answer to every question of an inquiry.
+    /// One answer to all questions of an inquiry.
     Answer(String),
-    /// Answers by a part of the question or of its id.
+    /// Answers by a substring of the question or of its id.
     Answers(BTreeMap<String, String>),
 }
 
-/// What goes wrong.
+/// A fault to simulate.
 #[derive(Debug)]
 pub(super) enum ScriptedFault {
     None,
@@ -87,23 +86,23 @@ pub(super) enum ScriptedFault {
         retry_after: Option<Duration>,
         text: Option<String>,
     },
-    /// The stream breaks after so many pieces.
+    /// The stream breaks after this number of pieces.
     Cut(usize),
-    /// The stream goes silent after so many pieces, or before its end.
+    /// The stream goes silent after this number of pieces, or before its end.
     Stall(Option<usize>),
 }
 
-/// What is wrong with a script, and in which line, counted from 1.
+/// An error in a script, and its line, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScriptError {
     pub(super) line: usize,
     pub(super) what: String,
 }
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// The first thing that is wrong with it, and where.
+/// The first error and its line.
 pub(super) fn parse(text: &str) -> Result<RehearsalScript, ScriptError> {
     let file: FileScript = toml::from_str(text).map_err(|error| ScriptError {
         line: line_of(text, error.span()),
@@ -114,14 +113,14 @@ pub(super) fn parse(text: &str) -> Result<RehearsalScript, ScriptError> {
         .into_iter()
         .map(|reply| {
             let span = reply.span();
-            // An inner error names its own place; one of the reply as a whole its first line.
+            // An inner error has its own line; an error of the whole reply has the line where the reply begins.
             self::reply(reply.into_inner()).map_err(|wrong| wrong.broken(text, span))
         })
         .collect::<Result<Vec<_>, _>>()?;
     if replies.is_empty() {
         return Err(ScriptError {
             line: 1,
-            what: "it has no [[reply]]; write at least one".into(),
+            what: "there is no [[reply]]; add at least one".into(),
         });
     }
     Ok(RehearsalScript {
@@ -130,7 +129,7 @@ pub(super) fn parse(text: &str) -> Result<RehearsalScript, ScriptError> {
     })
 }
 
-/// What is wrong inside a reply; the place is there where it is nearer than the reply's.
+/// An error in a reply. `span` is set if it is more precise than the reply itself.
 struct WrongReply {
     span: Option<Range<usize>>,
     what: String,
@@ -215,9 +214,9 @@ fn times(
     match (once, repeat, times) {
         (Some(true), Some(true), _) => Err("`once` and `repeat` contradict each other".into()),
         (Some(false), Some(false), None) => Err("`once` and `repeat` are both false".into()),
-        (_, _, Some(0)) => Err("`times` is 0; it is at least 1".into()),
+        (_, _, Some(0)) => Err("`times` is 0; it must be at least 1".into()),
         (_, Some(true), Some(_)) | (Some(_), _, Some(_)) => {
-            Err("`times` stands alone, without `once` or `repeat`".into())
+            Err("`times` cannot be combined with `once` or `repeat`".into())
         }
         (_, _, Some(times)) => Ok(Some(times)),
         (Some(false), _, None) | (_, Some(true), None) => Ok(None),
@@ -227,7 +226,7 @@ fn times(
 
 fn delay(key: &str, milliseconds: u64) -> Result<Duration, WrongReply> {
     if milliseconds > MAX_DELAY_MS {
-        return Err(format!("`{key}` is over an hour ({MAX_DELAY_MS})").into());
+        return Err(format!("`{key}` exceeds one hour ({MAX_DELAY_MS})").into());
     }
     Ok(Duration::from_millis(milliseconds))
 }
@@ -243,11 +242,13 @@ fn fault(file: FileFault) -> Result<ScriptedFault, WrongReply> {
     if let Some(status) = status {
         if cut_after.is_some() || stall {
             return Err(
-                "`fault.status` replaces the response; take `cut_after` and `stall` away".into(),
+                "`fault.status` replaces the response; remove `cut_after` and `stall`".into(),
             );
         }
         if !(400..=599).contains(&status) {
-            return Err(format!("`fault.status` is {status}; it is 400 to 599").into());
+            return Err(
+                format!("`fault.status` is {status}; it must be between 400 and 599").into(),
+            );
         }
         let retry_after = retry_after
             .map(Duration::try_from_secs_f64)
@@ -276,12 +277,16 @@ fn when(file: FileWhen, answers: bool) -> Result<ReplyCondition, WrongReply> {
         Some(value) => match value.get_ref() {
             toml::Value::Boolean(false) if answers => {
                 return Err(
-                    "`answer` and `answers` are for inquiries; take `inquiry = false` away".into(),
+                    "`answer` and `answers` are for inquiries; remove `inquiry = false`".into(),
                 );
             }
             toml::Value::Boolean(inquiry) => (*inquiry, None),
             toml::Value::String(text) => (true, Some(Pattern::new(text)?)),
-            _ => return Err(WrongReply::from("`inquiry` is a bool or a text").at(value.span())),
+            _ => {
+                return Err(
+                    WrongReply::from("`inquiry` must be a Boolean or a string").at(value.span())
+                );
+            }
         },
     };
     Ok(ReplyCondition {
@@ -327,7 +332,7 @@ fn content(
             })
             .collect::<Result<_, _>>()
             .map(ReplyContent::Say),
-        _ => Err("a reply has one of `say`, `answer` and `answers`".into()),
+        _ => Err("a reply can have only one of `say`, `answer` and `answers`".into()),
     }
 }
 
@@ -337,11 +342,11 @@ fn answer_text(value: toml::Value) -> Result<String, WrongReply> {
         toml::Value::Boolean(yes) => Ok(yes.to_string()),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        // Several options: as a model writes them, in JSON.
+        // Several options are written as a JSON array, like a model's answer.
         toml::Value::Array(options) if options.iter().all(toml::Value::is_str) => {
             Ok(serde_json::json!(options).to_string())
         }
-        _ => Err("an answer is a text, a bool, a number or a list of texts".into()),
+        _ => Err("an answer must be a string, a Boolean, a number or a list of strings".into()),
     }
 }
 
@@ -354,7 +359,7 @@ fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
         .count()
 }
 
-/// The parser's words, which name every key that there is, with the nearest one in place of the list.
+/// Shortens the parser's message: names the most similar key instead of all keys.
 fn with_nearest(message: &str) -> String {
     let first = message.lines().next().unwrap_or_default();
     let Some((head, list)) = first.split_once(", expected ") else {
@@ -380,7 +385,7 @@ fn with_nearest(message: &str) -> String {
         .replace("unknown variant", "unknown value");
     match near {
         Some((distance, known)) if distance <= 3 => format!("{head}; did you mean `{known}`?"),
-        _ => format!("{head}; it is {list}"),
+        _ => format!("{head}; expected {list}"),
     }
 }
 
@@ -389,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_written_as_a_model_writes_it() {
+    fn answers_are_written_as_a_model_writes_them() {
         let check = |value: &str, expected: &str| {
             let file: toml::Table = toml::from_str(&format!("answer = {value}")).unwrap();
             assert_eq!(

@@ -5,13 +5,14 @@ mod stage;
 
 use self::stage::RehearsalStage;
 use super::Rehearsal;
-use crate::provider::Provider;
+use crate::Provider;
 
-/// Plays a script through a conversation and compares what came of each request.
+/// Plays a script through a conversation and compares the response of each request.
 ///
-/// Lines of the conversation: `user: …` begins a turn, `user a.txt b.png: …` with these attached; `steer: …` and `directive: …` add to it; `result <id>: …` is
-/// what came of a call; `send` and `forced` send the turn's request; `ask in_band: <tool> <id>: <question>` (several
-/// with ` + `) and `ask boolean: …`, `ask text: …` (by schema) make an inquiry.
+/// Lines of the conversation: `user: …` begins a turn; `user a.txt b.png: …` attaches these files. `steer: …` and
+/// `directive: …` add messages, and `result <id>: …` adds the result of a call. `send` and `forced` send the turn's
+/// request. `ask in_band: <tool> <id>: <question>` (several joined by ` + `), `ask boolean: …` and `ask text: …` (by
+/// schema) make an inquiry.
 #[track_caller]
 fn check(script: &str, conversation: &str, expected: &str) {
     let rehearsal = Rehearsal::parse("test.toml", script).unwrap();
@@ -29,7 +30,7 @@ fn check(script: &str, conversation: &str, expected: &str) {
 }
 
 #[test]
-fn replies_play_in_their_order_and_once() {
+fn replies_play_once_in_order() {
     check(
         r#"
         [[reply]]
@@ -51,7 +52,7 @@ fn replies_play_in_their_order_and_once() {
         says|Two.| (1/1) Stop
         says|Two.| (1/1) Stop
         says|Three.| (1/2) Stop
-        Other: no reply of test.toml is left for this request (turn 1, step 5, the user said last: "count"); add a [[reply]] that fits it
+        Other: the script test.toml has no reply left for this request (turn 1, step 5, last user message: "count"); add a [[reply]] that matches it
         "#,
     );
 }
@@ -73,7 +74,7 @@ fn a_reply_may_repeat() {
 }
 
 #[test]
-fn an_item_comes_in_pieces() {
+fn items_are_split_into_pieces() {
     check(
         r#"
         [[reply]]
@@ -91,7 +92,7 @@ fn an_item_comes_in_pieces() {
 }
 
 #[test]
-fn calls_come_side_by_side_with_ids_of_their_own() {
+fn parallel_calls_have_distinct_ids() {
     check(
         r#"
         [[reply]]
@@ -115,7 +116,7 @@ fn calls_come_side_by_side_with_ids_of_their_own() {
 }
 
 #[test]
-fn a_reply_waits_for_its_turn_and_step() {
+fn replies_match_turn_and_step() {
     check(
         r#"
         [[reply]]
@@ -142,7 +143,7 @@ fn a_reply_waits_for_its_turn_and_step() {
 }
 
 #[test]
-fn a_reply_may_depend_on_the_last_results() {
+fn replies_match_the_last_results() {
     check(
         r#"
         [[reply]]
@@ -175,7 +176,7 @@ fn a_reply_may_depend_on_the_last_results() {
 }
 
 #[test]
-fn a_reply_may_depend_on_a_forced_tool_and_a_directive() {
+fn replies_match_forced_tools_and_directives() {
     check(
         r#"
         [[reply]]
@@ -200,7 +201,7 @@ fn a_reply_may_depend_on_a_forced_tool_and_a_directive() {
 }
 
 #[test]
-fn an_inquiry_is_answered_question_by_question() {
+fn inquiries_are_answered_by_question() {
     check(
         r#"
         [[reply]]
@@ -216,13 +217,13 @@ fn an_inquiry_is_answered_question_by_question() {
         r#"
         answer_1 answer_inquiry|{"inquiry_id":"tool_call.edit_file.c1.occurrence.1","answer":"12"}| answer_2 answer_inquiry|{"inquiry_id":"tool_call.edit_file.c2.occurrence.1","answer":"13"}| answer_3 answer_inquiry|{"inquiry_id":"tool_call.write_file.c3.overwrite.1","answer":"true"}| (104/50) ToolUse
         answer_4 answer_inquiry|{"inquiry_id":"id","answer":"all"}| (21/9) ToolUse
-        Other: no reply of test.toml is left for this request (turn 0, step 1, inquiry id, the user said last: ""); add a [[reply]] that fits it
+        Other: the script test.toml has no reply left for this request (turn 0, step 1, inquiry id, last user message: ""); add a [[reply]] that matches it
         "#,
     );
 }
 
 #[test]
-fn an_inquiry_by_schema_is_answered_with_json() {
+fn schema_inquiries_are_answered_with_json() {
     check(
         r"
         [[reply]]
@@ -239,7 +240,7 @@ fn an_inquiry_by_schema_is_answered_with_json() {
 }
 
 #[test]
-fn an_inquiry_may_be_answered_badly() {
+fn inquiries_can_be_answered_invalidly() {
     check(
         r#"
         [[reply]]
@@ -257,7 +258,7 @@ fn an_inquiry_may_be_answered_badly() {
 }
 
 #[test]
-fn a_status_is_a_failure_of_its_class() {
+fn statuses_become_classified_failures() {
     let statuses = [
         401, 403, 404, 402, 429, 503, 529, 408, 500, 502, 504, 400, 418,
     ];
@@ -275,17 +276,17 @@ fn a_status_is_a_failure_of_its_class() {
          Rate: rehearsal/test.toml answered with status 429: too many requests; wait a little
          Overload: rehearsal/test.toml answered with status 503: it is overloaded; try again later
          Overload: rehearsal/test.toml answered with status 529: it is overloaded; try again later
-         Transient: rehearsal/test.toml answered with status 408: the server broke; try again
-         Transient: rehearsal/test.toml answered with status 500: the server broke; try again
-         Transient: rehearsal/test.toml answered with status 502: the server broke; try again
-         Transient: rehearsal/test.toml answered with status 504: the server broke; try again
-         Other: rehearsal/test.toml answered with status 400: it does not take this request; change it
-         Other: rehearsal/test.toml answered with status 418: it does not take this request; change it",
+         Transient: rehearsal/test.toml answered with status 408: the server failed; try again
+         Transient: rehearsal/test.toml answered with status 500: the server failed; try again
+         Transient: rehearsal/test.toml answered with status 502: the server failed; try again
+         Transient: rehearsal/test.toml answered with status 504: the server failed; try again
+         Other: rehearsal/test.toml answered with status 400: the request is not accepted; change it
+         Other: rehearsal/test.toml answered with status 418: the request is not accepted; change it",
     );
 }
 
 #[test]
-fn a_server_says_when_to_come_back() {
+fn retry_after_is_read() {
     check(
         r#"
         [[reply]]
@@ -298,7 +299,7 @@ fn a_server_says_when_to_come_back() {
 }
 
 #[test]
-fn a_stream_may_break_or_fall_silent() {
+fn streams_can_break_or_stall() {
     check(
         r#"
         [[reply]]
@@ -327,7 +328,7 @@ fn a_stream_may_break_or_fall_silent() {
 }
 
 #[test]
-fn a_delay_holds_the_response_or_each_piece_up() {
+fn delays_apply_to_the_response_or_each_piece() {
     check(
         r#"
         [[reply]]
@@ -346,7 +347,7 @@ fn a_delay_holds_the_response_or_each_piece_up() {
 }
 
 #[test]
-fn a_response_ends_as_the_script_says() {
+fn finish_follows_the_script() {
     check(
         r#"
         [[reply]]
@@ -373,7 +374,7 @@ fn a_response_ends_as_the_script_says() {
 }
 
 #[test]
-fn a_script_says_what_its_model_can_do() {
+fn abilities_follow_the_script() {
     let model = |script| Rehearsal::parse("x", script).unwrap().model().clone();
     let script = "[model]\nforces_tools = false\nforces_while_reasoning = false\nreasoning = true\n\
                   reasoning_switches = false\nimages = false\ndocuments = false\ncontext_window = 8000\n[[reply]]";
@@ -400,7 +401,7 @@ fn a_script_says_what_its_model_can_do() {
 }
 
 #[test]
-fn a_script_that_is_not_there_is_named() {
+fn missing_script_is_named() {
     let error = Rehearsal::open("no/such.toml").unwrap_err();
     assert_eq!(
         error,
@@ -410,7 +411,7 @@ fn a_script_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_script_is_read_from_its_file() {
+fn scripts_are_read_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.toml");
     std::fs::write(&path, "[[reply]]").unwrap();
@@ -424,7 +425,7 @@ fn a_script_is_read_from_its_file() {
 }
 
 #[test]
-fn the_example_of_the_readme_plays() {
+fn readme_example_plays() {
     let readme = include_str!("README.md");
     let example = readme
         .split("```toml\n")
@@ -455,7 +456,7 @@ fn the_example_of_the_readme_plays() {
 }
 
 #[test]
-fn a_model_is_called_like_its_script() {
+fn models_are_named_after_their_script() {
     let rehearsal = Rehearsal::open("demo").unwrap();
     assert_eq!(rehearsal.model().id, "rehearsal/demo");
 }

@@ -1,16 +1,16 @@
 use std::time::Duration;
 
 use super::*;
-use crate::provider::key::Key;
+use crate::key::Key;
 
-const WHO: Who<'_> = Who {
+const WHO: ErrorContext<'_> = ErrorContext {
     model: "anthropic/m",
     host: "api.example",
     port: Some(8443),
     key_source: "KEY",
 };
 
-/// `<status> <kind> <code> [after] [again|never] | <param>: <message>`, with `-` for what is not there.
+/// Parses `<status> <kind> <code> [after] [again|never] | <param>: <message>`, with `-` for an absent value.
 fn error(line: &str) -> ApiError {
     let (told, said) = line.split_once(" | ").unwrap_or((line, ""));
     let (param, message) = said.split_once(": ").unwrap_or(("", said));
@@ -34,7 +34,7 @@ fn error(line: &str) -> ApiError {
     }
 }
 
-/// Lines of an error and what it comes to.
+/// Checks the class of each error.
 fn check(table: &[(&str, FailureClass)]) {
     for (line, expected) in table {
         let failure = failure(&error(line), &WHO);
@@ -43,7 +43,7 @@ fn check(table: &[(&str, FailureClass)]) {
 }
 
 #[test]
-fn what_a_person_must_mend_is_told_from_what_time_mends() {
+fn permanent_errors_differ_from_temporary_ones() {
     use FailureClass as C;
     check(&[
         ("401 authentication_error - | invalid x-api-key", C::Auth),
@@ -111,7 +111,7 @@ fn what_a_person_must_mend_is_told_from_what_time_mends() {
 }
 
 #[test]
-fn what_broke_is_tried_again() {
+fn broken_responses_are_transient() {
     use FailureClass::{Other, Transient};
     for status in [408, 409, 500, 502, 504, 520] {
         check(&[(&format!("{status} - -"), Transient)]);
@@ -141,7 +141,10 @@ fn what_broke_is_tried_again() {
             ApiError::connection("dns error"),
             "api.example:8443 cannot be reached",
         ),
-        (ApiError::garbled("no JSON"), "api.example is no response"),
+        (
+            ApiError::garbled("no JSON"),
+            "api.example sent an invalid response",
+        ),
     ] {
         let failure = failure(&error, &WHO);
         assert_eq!(failure.class, Transient);
@@ -150,7 +153,7 @@ fn what_broke_is_tried_again() {
 }
 
 #[test]
-fn a_full_context_and_a_refusal_are_no_faults() {
+fn full_contexts_and_refusals_are_classified() {
     use FailureClass::{Context, Refusal};
     check(&[
         (
@@ -181,7 +184,7 @@ fn a_full_context_and_a_refusal_are_no_faults() {
 }
 
 #[test]
-fn what_a_request_is_better_without_is_told_by_the_message() {
+fn messages_name_the_refused_feature() {
     use Feature as F;
     let table = [
         (
@@ -329,19 +332,19 @@ fn what_a_request_is_better_without_is_told_by_the_message() {
 }
 
 #[test]
-fn every_error_says_what_to_do() {
+fn errors_give_advice() {
     let table = [
         (
             "401 - - | invalid x-api-key",
-            "anthropic/m: api.example does not accept the key from KEY for this (invalid x-api-key); set one that it accepts",
+            "anthropic/m: api.example rejected the API key from KEY (invalid x-api-key); set a key that has access to the model",
         ),
         (
             "404 - model_not_found",
-            "anthropic/m: api.example has no such model (model_not_found); choose one of `aside model list`",
+            "anthropic/m: api.example has no such model (model_not_found); choose a model from `aside model list`",
         ),
         (
             "404 - - | no page",
-            "anthropic/m: there is no such API at api.example (no page); correct the provider's base_url and api",
+            "anthropic/m: api.example does not offer this API (no page); correct the provider's base_url and api",
         ),
         (
             "402 - -",
@@ -349,8 +352,12 @@ fn every_error_says_what_to_do() {
              add credit or raise the limit with the provider, or choose another model",
         ),
         (
+            "418 - - | I am a teapot",
+            "anthropic/m: api.example answered 418: I am a teapot; check the request and the configuration",
+        ),
+        (
             "429 - - after | slowly",
-            "anthropic/m: api.example takes no more requests for now (slowly); wait a while, then try again",
+            "anthropic/m: api.example accepts no more requests for now (slowly); wait a while, then try again",
         ),
         (
             "529 overloaded_error - | Overloaded",
@@ -359,50 +366,50 @@ fn every_error_says_what_to_do() {
         (
             "400 - - | prompt is too long",
             "anthropic/m: the conversation no longer fits the model's context (prompt is too long); \
-             begin a new one, or choose a model with a larger context",
+             start a new conversation, or choose a model with a larger context window",
         ),
         (
             "- - refusal | No",
-            "anthropic/m: the provider refuses this content (No); say it in other words, or choose another model",
+            "anthropic/m: the provider refuses this content (No); rephrase the message, or choose another model",
         ),
         (
             "301 - -",
-            "anthropic/m: api.example redirects to another place (HTTP status 301); set the provider's base_url to that",
+            "anthropic/m: api.example redirects to another address (HTTP status 301); set the provider's base_url to that address",
         ),
         (
             "400 - - | `m` does not support tools",
-            "anthropic/m: the model calls no tools (`m` does not support tools); \
+            "anthropic/m: the model does not support tools (`m` does not support tools); \
              choose one that does, or turn tools off with -T",
         ),
         (
             "- aside.connection - | tcp connect error",
-            "anthropic/m: api.example:8443 cannot be reached, or the connection to it broke (tcp connect error); \
-             look whether it runs and whether you are online",
+            "anthropic/m: api.example:8443 cannot be reached, or the connection broke (tcp connect error); \
+             check that the server is running and that you are online",
         ),
     ];
     for (line, expected) in table {
         assert_eq!(failure(&error(line), &WHO).text, expected);
     }
-    let nobodys = Who {
+    let nobodys = ErrorContext {
         key_source: "",
         ..WHO
     };
     assert_eq!(
         failure(&error("401 - - | who are you?"), &nobodys).text,
-        "anthropic/m: api.example wants a key, and there is none (who are you?); set the provider's api_key_env"
+        "anthropic/m: api.example requires an API key, and none is set (who are you?); set the provider's api_key_env"
     );
 }
 
 #[test]
-fn the_servers_words_are_shown_short_and_harmless_and_without_the_key() {
+fn server_messages_are_shortened_sanitized_and_redacted() {
     let long = ApiError {
         status: Some(400),
         message: format!("\u{1b}[31mred\r\n\u{202e}left {}", "x".repeat(1000)),
         ..ApiError::default()
     };
     let text = failure(&long, &WHO).text;
-    assert!(text.contains("([31mred left xxx"), "{text}");
-    assert!(text.contains("xxx…); see"), "{text}");
+    assert!(text.contains("answered 400: [31mred left xxx"), "{text}");
+    assert!(text.contains("xxx…; check"), "{text}");
     assert!(text.chars().count() < 450 && !text.contains('\u{1b}'));
 
     let key = Key::new("sk-0123456789abcdef");
@@ -421,7 +428,7 @@ fn the_servers_words_are_shown_short_and_harmless_and_without_the_key() {
 }
 
 #[test]
-fn what_the_server_says_of_the_wait_is_passed_on() {
+fn retry_after_is_passed_on() {
     let wait = |line| failure(&error(line), &WHO).retry_after;
     assert_eq!(
         wait("429 rate_limit_error - after"),
@@ -431,7 +438,7 @@ fn what_the_server_says_of_the_wait_is_passed_on() {
 }
 
 #[test]
-fn a_long_wait_is_said() {
+fn long_waiting_times_are_stated() {
     for (seconds, expected) in [
         (17.0, "wait a while, then try again"),
         (60.0, "wait 60 s, then try again"),
@@ -451,7 +458,7 @@ fn a_long_wait_is_said() {
 }
 
 #[test]
-fn a_page_for_a_browser_is_no_answer_of_an_api() {
+fn web_pages_are_detected() {
     let page = |begin: &[u8]| ApiError::page(begin).map(|is| is.is_err());
     assert_eq!(page(b"<!doctype html>"), Some(true));
     assert_eq!(page(b"\xef\xbb\xbf\r\n <html>"), Some(true));
@@ -461,38 +468,38 @@ fn a_page_for_a_browser_is_no_answer_of_an_api() {
 }
 
 #[test]
-fn what_cannot_get_better_is_not_tried_again_and_a_proxy_is_named() {
+fn connection_errors_are_classified_and_name_the_proxy() {
     let proxy: http::Uri = "http://name:password@proxy.example:3128".parse().unwrap();
     for (error, class, says) in [
         (
             ApiError::certificate("invalid peer certificate: UnknownIssuer"),
             FailureClass::Other,
-            "anthropic/m: the certificate of api.example is none that is trusted (invalid peer certificate: \
-             UnknownIssuer); set tls_roots to \"system\" where the system trusts it",
+            "anthropic/m: the TLS certificate of api.example is not trusted (invalid peer certificate: \
+             UnknownIssuer); set tls_roots to \"system\" if your system trusts it",
         ),
         (
             ApiError::page(b"<html>").unwrap().unwrap_err(),
             FailureClass::Auth,
-            "anthropic/m: what answers at api.example is a web page, and not the API; correct the provider's base_url, \
-             or log in to the network that you are in",
+            "anthropic/m: api.example answered with a web page instead of the API; correct the provider's base_url, \
+             or log in to your network",
         ),
         (
             ApiError::proxy(&proxy, "Connection refused"),
             FailureClass::Transient,
-            "anthropic/m: the proxy proxy.example:3128 cannot be reached, or does not reach api.example (Connection \
-             refused); look whether it runs, or set another in HTTPS_PROXY, or NO_PROXY",
+            "anthropic/m: the proxy proxy.example:3128 cannot be reached, or cannot reach api.example (Connection \
+             refused); check that it is running, or set HTTPS_PROXY or NO_PROXY",
         ),
         (
             ApiError::proxy_login(&proxy),
             FailureClass::Other,
-            "anthropic/m: the proxy proxy.example:3128 wants a login; write it into HTTPS_PROXY, as in \
+            "anthropic/m: the proxy proxy.example:3128 requires a login; add the login to HTTPS_PROXY, as in \
              http://name:password@host",
         ),
         (
             ApiError::proxy_scheme(&proxy, "socks5"),
             FailureClass::Other,
-            "anthropic/m: the proxy proxy.example:3128 cannot be used (socks5); set one of http or https in \
-             HTTPS_PROXY",
+            "anthropic/m: the scheme of the proxy proxy.example:3128 is not supported (socks5); set \
+             HTTPS_PROXY to an http or https address",
         ),
     ] {
         let failure = failure(&error, &WHO);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// In a line: what the four APIs are told of a property, `None` where they are not held to it at all.
+/// The property as the four APIs receive it, each on one line; `None` if the API cannot be strict about it.
 fn property(schema: Value) -> [String; 4] {
     let whole = json!({
         "type": "object",
@@ -25,7 +25,7 @@ fn property(schema: Value) -> [String; 4] {
 }
 
 #[test]
-fn each_api_is_told_what_it_can_hold_a_model_to_and_the_rest_in_words() {
+fn unsupported_constraints_go_into_the_description() {
     let table = [
         (json!({"type": "string"}), [r#"{"type":"string"}"#; 4]),
         (
@@ -158,9 +158,9 @@ fn each_api_is_told_what_it_can_hold_a_model_to_and_the_rest_in_words() {
 }
 
 #[test]
-fn strict_objects_are_closed_and_for_openai_nothing_of_them_may_be_left_out() {
+fn strict_objects_are_closed_and_openai_requires_all_properties() {
     let table = [
-        // Arguments that there are none of.
+        // An object without properties.
         (
             json!({"type": "object"}),
             r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#,
@@ -171,7 +171,7 @@ fn strict_objects_are_closed_and_for_openai_nothing_of_them_may_be_left_out() {
             "None",
             r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
         ),
-        // Null stands for it: that fits the schema too.
+        // The schema accepts null in place of an absent value.
         (
             json!({"properties": {"a": {"type": ["string", "null"]}, "b": {"anyOf": [{"type": "null"}]}}, "required": ["b"]}),
             r#"{"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"null"}]}},"required":["a","b"],"type":"object","additionalProperties":false}"#,
@@ -203,7 +203,7 @@ fn strict_objects_are_closed_and_for_openai_nothing_of_them_may_be_left_out() {
 }
 
 #[test]
-fn what_is_as_an_api_wants_it_stays_as_it_is() {
+fn supported_schemas_are_unchanged() {
     let schema = json!({
         "type": "object",
         "properties": {"inquiry_id": {"type": "string"}, "answer": {"type": "string"}},
@@ -222,7 +222,7 @@ fn what_is_as_an_api_wants_it_stays_as_it_is() {
 }
 
 #[test]
-fn patterns_that_anthropic_does_not_compile_are_known() {
+fn patterns_that_anthropic_cannot_compile_are_detected() {
     for simple in ["^[a-z]+$", r"^\d{3}(?:-\d+)?$", r"\\b", r"(a|b)?", r"\(?"] {
         assert!(is_simple(simple), "{simple}");
     }
@@ -232,8 +232,8 @@ fn patterns_that_anthropic_does_not_compile_are_known() {
 }
 
 #[test]
-fn schemas_have_bounds() {
-    // Each name stands for two of the next: put in, it would be 2^40.
+fn schemas_are_limited_in_size_and_depth() {
+    // Each definition doubles the next one: expanded, they would be 2^40.
     let mut defs = Map::new();
     for at in 0..40 {
         let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
@@ -245,8 +245,8 @@ fn schemas_have_bounds() {
     defs.insert("40".into(), json!({"type": "string"}));
     let bomb = json!({"$ref": "#/$defs/0", "$defs": defs});
     assert_eq!(for_openai(&bomb), None);
-    assert!(for_gemini(&bomb).to_string().len() < NODES * 100);
-    let values: Vec<usize> = (0..=VALUES).collect();
+    assert!(for_gemini(&bomb).to_string().len() < MAX_NODES * 100);
+    let values: Vec<usize> = (0..=MAX_VALUES).collect();
     assert_eq!(
         for_openai(
             &json!({"type": "object", "properties": {"a": {"enum": values}}, "required": ["a"]})

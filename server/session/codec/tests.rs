@@ -17,7 +17,7 @@ use aside_turn::{
 use serde_json::json;
 
 use super::*;
-use crate::session::record::{Changed, Edit, Frozen, FrozenTool, TurnOptions, Undone};
+use crate::record::{Changed, Edit, Frozen, FrozenTool, TurnOptions, Undone};
 
 const TIME: Duration = Duration::from_millis(1_735_787_045_678);
 const START: &str = r#"{"v":1,"seq":7,"time":"2025-01-02T03:04:05.678Z","turn":"t1","#;
@@ -380,6 +380,7 @@ fn the_end_of_a_turn() {
         tool: "sh".into(),
         arguments: json!({"a": 1}),
         reason,
+        key: None,
         text: "No.".into(),
     };
     check(

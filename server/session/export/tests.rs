@@ -68,6 +68,7 @@ fn result(call: u32, status: Status, content: &str) -> Entry {
         content,
         held: false,
         details: None,
+        summary: None,
     }
     .into()
 }
@@ -79,6 +80,7 @@ fn asked(source: Source, question: Question) -> Entry {
         source,
         question,
         live: false,
+        label: None,
     }
     .into()
 }
@@ -362,6 +364,7 @@ fn permissions_refusals_and_ends() {
         tool: "sh".into(),
         arguments: json!({}),
         reason: RefusalReason::NeedsApproval,
+        key: None,
         text: "No.".into(),
     };
     for sentence in [

@@ -1,9 +1,11 @@
 use std::{
-    env, fs,
+    env,
+    fs::{self, OpenOptions},
     os::unix::fs::{FileExt, PermissionsExt, symlink},
     process::Command,
 };
 
+use aside_base::private;
 use aside_turn::{Event, record::FaultKind};
 
 use super::{
@@ -63,11 +65,7 @@ fn in_a_child(test: &str, settings: &str, folder: &Path) -> String {
     let output = Command::new("sh")
         .args(["-c", &format!("{settings} exec \"$0\" \"$@\"")])
         .arg(env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &format!("session::log::tests::{test}"),
-            "--nocapture",
-        ])
+        .args(["--exact", &format!("log::tests::{test}"), "--nocapture"])
         .env("ASIDE_TEST_FOLDER", folder)
         .output()
         .unwrap();
@@ -98,7 +96,7 @@ fn events_are_numbered_from_one_on_across_openings() {
 fn everything_is_for_the_user_alone() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("workspace/conversation");
-    make_folder(&folder).unwrap();
+    private::make_folder(&folder).unwrap();
     write(&folder, &["a"]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&root.path().join("workspace")), 0o700);

@@ -193,5 +193,6 @@ fn missing_result(call: &CallHistory) -> Event {
         content,
         held: false,
         details: None,
+        summary: None,
     }
 }

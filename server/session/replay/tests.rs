@@ -42,6 +42,7 @@ fn entry(text: &str) -> Entry {
         content,
         held,
         details: None,
+        summary: None,
     };
     let opened = |subject| {
         let prompt = PromptId(format!("p{}", call.0));
@@ -93,6 +94,7 @@ fn entry(text: &str) -> Entry {
             source: Source::Assistant,
             question: Question::new("q", "?", AnswerType::text()),
             live: false,
+            label: None,
         },
         "prompt" => opened(PromptSubject::Question {
             inquiry: format!("i{}", call.0),

@@ -237,7 +237,7 @@ fn the_cache_of_the_list_is_rebuilt_when_it_is_missing_older_or_broken() {
         "{}",
         "null",
         &cache
-            .replacen("\"v\":1", "\"v\":99", 1)
+            .replacen("\"v\":2", "\"v\":99", 1)
             .replace("do t1", "other"),
         // One that goes further than the log, or not to the end of a line, is of another log.
         &cache

@@ -14,7 +14,7 @@ use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
 use super::{
     Clash, Conflict, FileRestore, RestorePlace, UndoError, UndoPlan, failed, open_root, read,
 };
-use crate::session::blobs::Blobs;
+use crate::blobs::Blobs;
 
 /// Changes of a plan that are ready to be made. Dropping this removes those that were not made.
 pub struct Staged<'a> {

@@ -5,7 +5,7 @@ use aside_turn::input::Preview;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tool::trial::ToolTrial;
+use crate::trial::ToolTrial;
 
 /// An editor that has one file open, and does what it is told.
 struct FakeEditor {
@@ -189,7 +189,7 @@ async fn the_model_is_told_what_came_of_its_edit() {
         assert_eq!(trial.text("a.txt").unwrap(), "disk\n");
         // On record before it happens, and so also where it did not.
         let edits = trial.edits.lock().unwrap();
-        let hashes = |edit: &crate::tool::FileEdit| (edit.before.clone(), edit.after.clone());
+        let hashes = |edit: &crate::FileEdit| (edit.before.clone(), edit.after.clone());
         let expected = (Some(sha256(b"old\n")), Some(sha256(b"new\n")));
         assert_eq!(
             edits

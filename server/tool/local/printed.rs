@@ -1,4 +1,4 @@
-//! What a local program said, as the outcome of its call. Pure, but for what is too long and kept.
+//! Converts the output of a local program to the outcome of its call. Pure, except for long output that is stored.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use aside_turn::{
 };
 use serde_json::{Value, json};
 
-use crate::tool::{
+use crate::{
     ToolContext,
     hold::{remark, warning},
     output::{fitted, value_without_secrets, without_secrets},
@@ -20,7 +20,7 @@ use crate::tool::{
 /// Bytes of a question, all of it.
 const QUESTION: usize = 256 << 10;
 
-/// What a program wrote on its standard output.
+/// The standard output of a program.
 #[derive(Debug, PartialEq)]
 enum PrintedOutcome {
     Success(String),
@@ -29,7 +29,7 @@ enum PrintedOutcome {
         transient: bool,
     },
     Question(Box<Question>),
-    /// It is no outcome.
+    /// The output is not a valid outcome.
     Text,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn outcome_of(
     answered: Answered,
     made: &[String],
     work: &CallWork,
-    host: &ToolContext,
+    context: &ToolContext,
 ) -> ToolOutcome {
     let Answered {
         how,
@@ -47,7 +47,7 @@ pub(super) fn outcome_of(
     } = answered;
     let secrets = secrets(work);
     let kept = TextBounds {
-        host,
+        context,
         secrets: &secrets,
     };
     let said = match output.is_whole() {
@@ -84,7 +84,7 @@ pub(super) fn outcome_of(
             }))
         }
         (how, _) => {
-            let mut text = failure(&work.tool, how, host.limits.time);
+            let mut text = failure(&work.tool, how, context.limits.time);
             for (name, output) in [("Standard output", output), ("Standard error", errors)] {
                 let said = kept.output(output);
                 if !said.trim().is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn outcome_of(
     }
 }
 
-/// What went wrong, and what to do about it.
+/// The fault, and advice.
 fn failure(tool: &str, how: &CommandEnd, time: Duration) -> String {
     match how {
         CommandEnd::NotStarted(why) => format!(
@@ -159,21 +159,21 @@ fn read(output: &[u8], secrets: &[Secret]) -> PrintedOutcome {
     }
 }
 
-/// How texts of a call are bounded and kept: never with a secret in them.
+/// Bounds and storage of a call's texts, which never contain a secret.
 struct TextBounds<'a> {
-    host: &'a ToolContext,
+    context: &'a ToolContext,
     secrets: &'a [Secret],
 }
 
 impl TextBounds<'_> {
     fn text(&self, text: String) -> String {
         let clean = without_secrets(text, self.secrets);
-        fitted(self.host, printable(clean.as_bytes()))
+        fitted(self.context, printable(clean.as_bytes()))
     }
 
     fn output(&self, output: BoundedOutput) -> String {
         if self.secrets.is_empty() {
-            return output.finish(self.host);
+            return output.finish(self.context);
         }
         let text = String::from_utf8_lossy(output.start()).into_owned();
         let mut text = without_secrets(text, self.secrets);
@@ -184,7 +184,7 @@ impl TextBounds<'_> {
             text.truncate(text.floor_char_boundary(end));
             text += &format!("\n[The rest of {} bytes is not kept.]", output.total());
         }
-        fitted(self.host, printable(text.as_bytes()))
+        fitted(self.context, printable(text.as_bytes()))
     }
 }
 

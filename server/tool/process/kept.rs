@@ -2,13 +2,13 @@
 
 use aside_base::visible::printable;
 
-use crate::tool::{ToolContext, output::rest};
+use crate::{ToolContext, output::rest};
 
 /// Number of bytes of one read.
 pub(super) const CHUNK: usize = 64 << 10;
 
 /// Head and tail of an output.
-pub(in crate::tool) struct BoundedOutput {
+pub(crate) struct BoundedOutput {
     head: usize,
     tail: usize,
     /// Maximum number of bytes of the head.
@@ -33,17 +33,17 @@ impl BoundedOutput {
     }
 
     /// Number of bytes so far.
-    pub(in crate::tool) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
     /// The kept start; everything, if no more came.
-    pub(in crate::tool) fn start(&self) -> &[u8] {
+    pub(crate) fn start(&self) -> &[u8] {
         &self.start
     }
 
     /// Whether everything is kept.
-    pub(in crate::tool) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.total == self.start.len() as u64
     }
 
@@ -61,13 +61,13 @@ impl BoundedOutput {
 
     /// The text for the model: everything if it fits, or else head and tail, with the place of the rest or the reason why
     /// it was not kept.
-    pub(in crate::tool) fn finish(mut self, host: &ToolContext) -> String {
+    pub(crate) fn finish(mut self, context: &ToolContext) -> String {
         let (head, tail) = (self.head, self.tail);
         let shown = (head + tail) as u64;
         if self.total <= shown {
             return printable(&self.start);
         }
-        let blob = (host.keep_blob)(&self.start);
+        let blob = (context.keep_blob)(&self.start);
         let cut = self.end.len().saturating_sub(tail);
         let mut last = self
             .start

@@ -2,27 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use aside_turn::rules::CommandRules;
+
 use super::{
     line::{CommandLine, SeenCommand},
     started::{RuleMatch, Started},
 };
 
-/// The user's rules. Each is a program and its leading arguments, separated by blanks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandRules {
-    /// Commands that run without approval inside the sandbox.
-    pub allow: Vec<String>,
-    /// Commands that ask, whatever else allows them.
-    pub ask: Vec<String>,
-    /// Commands that never run.
-    pub deny: Vec<String>,
-    /// Commands that run without approval and outside the sandbox.
-    pub unsandboxed: Vec<String>,
-}
-
 /// Verdict of the rules about a command line, with the rule that decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::tool) enum Verdict {
+pub(crate) enum Verdict {
     /// One of its commands is denied.
     Deny(String),
     /// One of its commands asks.
@@ -37,74 +26,72 @@ pub(in crate::tool) enum Verdict {
     Silent,
 }
 
-impl CommandRules {
-    /// Applies the rules to a command line. The strictest rule counts, and a line that cannot be parsed is never allowed.
-    pub(in crate::tool) fn verdict(&self, command: &str) -> Verdict {
-        let all = [&self.allow, &self.ask, &self.deny, &self.unsandboxed];
-        if all.iter().all(|rules| rules.is_empty()) {
-            return Verdict::Silent;
-        }
-        let line = CommandLine::read(command);
-        let started = Started::by(&line);
-        let find = |rules: &[String], wanted: RuleMatch| {
-            let found = rules.iter().find(|rule| started.matches(rule) == wanted);
-            found.cloned()
-        };
-        if let Some(rule) = find(&self.deny, RuleMatch::Yes) {
-            return Verdict::Deny(rule);
-        }
-        if let Some(rule) = find(&self.ask, RuleMatch::Yes) {
-            return Verdict::Ask(rule);
-        }
-        let unread = find(&self.deny, RuleMatch::Perhaps);
-        if let Some(rule) = unread.or_else(|| find(&self.ask, RuleMatch::Perhaps)) {
-            return Verdict::Unread(rule);
-        }
-        let names = |rules: &[String], words: &[String]| {
-            let found = rules.iter().find(|rule| speaks_of(rule, words));
-            found.cloned()
-        };
-        let only = line.commands.first().filter(|_| line.is_simple);
-        if let Some(rule) = only.and_then(|only| names(&self.unsandboxed, &only.words)) {
-            return Verdict::Unsandboxed(rule);
-        }
-        let is_allowed = |command: &SeenCommand| names(&self.allow, &command.words).is_some();
-        // An `allow` rule covers the program, not a file that the shell writes.
-        if line.is_plain && !line.writes && line.commands.iter().all(is_allowed) {
-            return Verdict::Allow;
-        }
-        Verdict::Silent
+/// Applies the rules to a command line. The strictest rule counts, and a line that cannot be parsed is never allowed.
+pub(crate) fn verdict(own: &CommandRules, command: &str) -> Verdict {
+    let all = [&own.allow, &own.ask, &own.deny, &own.unsandboxed];
+    if all.iter().all(|rules| rules.is_empty()) {
+        return Verdict::Silent;
     }
+    let line = CommandLine::read(command);
+    let started = Started::by(&line);
+    let find = |rules: &[String], wanted: RuleMatch| {
+        let found = rules.iter().find(|rule| started.matches(rule) == wanted);
+        found.cloned()
+    };
+    if let Some(rule) = find(&own.deny, RuleMatch::Yes) {
+        return Verdict::Deny(rule);
+    }
+    if let Some(rule) = find(&own.ask, RuleMatch::Yes) {
+        return Verdict::Ask(rule);
+    }
+    let unread = find(&own.deny, RuleMatch::Perhaps);
+    if let Some(rule) = unread.or_else(|| find(&own.ask, RuleMatch::Perhaps)) {
+        return Verdict::Unread(rule);
+    }
+    let names = |rules: &[String], words: &[String]| {
+        let found = rules.iter().find(|rule| speaks_of(rule, words));
+        found.cloned()
+    };
+    let only = line.commands.first().filter(|_| line.is_simple);
+    if let Some(rule) = only.and_then(|only| names(&own.unsandboxed, &only.words)) {
+        return Verdict::Unsandboxed(rule);
+    }
+    let is_allowed = |command: &SeenCommand| names(&own.allow, &command.words).is_some();
+    // An `allow` rule covers the program, not a file that the shell writes.
+    if line.is_plain && !line.writes && line.commands.iter().all(is_allowed) {
+        return Verdict::Allow;
+    }
+    Verdict::Silent
+}
 
-    /// A sentence that suggests the rule by which this line would run without approval, inside the sandbox or `outside`
-    /// of it. `None` if no rule that is known to be safe covers it.
-    pub(in crate::tool) fn sparing(&self, command: &str, outside: bool) -> Option<String> {
-        let line = CommandLine::read(command);
-        if outside {
-            let only = line.commands.first().filter(|_| line.is_simple)?;
-            let rule = rule_for(&only.words, SAFE_OUTSIDE)?;
-            return Some(format!(
-                "The rule \"{rule}\" in commands.unsandboxed of your aside.toml would let it run unasked."
-            ));
-        }
-        if !line.is_plain || line.writes {
-            return None;
-        }
-        let is_allowed = |words: &[String]| self.allow.iter().any(|rule| speaks_of(rule, words));
-        let commands = line.commands.iter().map(|it| &it.words[..]);
-        let rules = commands.filter(|it| !is_allowed(it));
-        let rules = rules.map(|it| rule_for(it, SAFE_INSIDE));
-        let rules: BTreeSet<String> = rules.collect::<Option<_>>()?;
-        let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
-        let (noun, rules) = match &rules[..] {
-            [] => return None,
-            [one] => ("rule", one.clone()),
-            [all @ .., last] => ("rules", format!("{} and {last}", all.join(", "))),
-        };
-        Some(format!(
-            "The {noun} {rules} in commands.allow of your aside.toml would let it run unasked inside the sandbox."
-        ))
+/// A sentence that suggests the rule by which this line would run without approval, inside the sandbox or `outside`
+/// of it. `None` if no rule that is known to be safe covers it.
+pub(crate) fn sparing(own: &CommandRules, command: &str, outside: bool) -> Option<String> {
+    let line = CommandLine::read(command);
+    if outside {
+        let only = line.commands.first().filter(|_| line.is_simple)?;
+        let rule = rule_for(&only.words, SAFE_OUTSIDE)?;
+        return Some(format!(
+            "The rule \"{rule}\" in commands.unsandboxed of your aside.toml would let it run unasked."
+        ));
     }
+    if !line.is_plain || line.writes {
+        return None;
+    }
+    let is_allowed = |words: &[String]| own.allow.iter().any(|rule| speaks_of(rule, words));
+    let commands = line.commands.iter().map(|it| &it.words[..]);
+    let rules = commands.filter(|it| !is_allowed(it));
+    let rules = rules.map(|it| rule_for(it, SAFE_INSIDE));
+    let rules: BTreeSet<String> = rules.collect::<Option<_>>()?;
+    let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
+    let (noun, rules) = match &rules[..] {
+        [] => return None,
+        [one] => ("rule", one.clone()),
+        [all @ .., last] => ("rules", format!("{} and {last}", all.join(", "))),
+    };
+    Some(format!(
+        "The {noun} {rules} in commands.allow of your aside.toml would let it run unasked inside the sandbox."
+    ))
 }
 
 /// Programs for which a rule is suggested, with the subcommands that the rule may name; without any, the rule names the
@@ -227,7 +214,7 @@ mod tests {
             unsandboxed: words(&["git commit", "docker"]),
         };
         let check = |command: &str, verdict: Verdict| {
-            assert_eq!(rules.verdict(command), verdict, "{command}");
+            assert_eq!(super::verdict(&rules, command), verdict, "{command}");
         };
         let deny = |rule: &str| Verdict::Deny(rule.into());
         let unsandboxed = |rule: &str| Verdict::Unsandboxed(rule.into());
@@ -256,7 +243,7 @@ mod tests {
         check("git commit && git status", Verdict::Allow);
         check("echo 'unclosed", Verdict::Unread("curl".into()));
         assert_eq!(
-            CommandRules::default().verdict("cargo test"),
+            verdict(&CommandRules::default(), "cargo test"),
             Verdict::Silent
         );
     }
@@ -276,8 +263,8 @@ mod tests {
                 .collect()
         };
         let check = |command: &str, inside: &[&str], outside: &[&str]| {
-            assert_eq!(quoted(rules.sparing(command, false)), inside, "{command}");
-            assert_eq!(quoted(rules.sparing(command, true)), outside, "{command}");
+            assert_eq!(quoted(sparing(&rules, command, false)), inside, "{command}");
+            assert_eq!(quoted(sparing(&rules, command, true)), outside, "{command}");
         };
         check("cargo test --all", &["cargo test"], &[]);
         check("npm run build:all -- -v", &["npm run build:all"], &[]);

@@ -4,8 +4,6 @@
 //! own, unless the user allows more). New namespaces give capabilities back, `io_uring` bypasses a filter, and kernel
 //! keys belong to the user's session. Setuid bits cannot be set, because such a program would run as the user outside.
 
-use nix::libc;
-
 /// An instruction of the filter, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instruction {
@@ -105,7 +103,7 @@ const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_u
 const SOCKETS: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// The filter as bytes in native order. `None` if the processor's calls are not known.
-pub(in crate::tool) fn program() -> Option<Vec<u8>> {
+pub(crate) fn program() -> Option<Vec<u8>> {
     let bytes = instructions(OURS?).into_iter().flat_map(|instruction| {
         let [a, b] = instruction.code.to_ne_bytes();
         let [c, d, e, f] = instruction.value.to_ne_bytes();

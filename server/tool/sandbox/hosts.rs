@@ -57,7 +57,7 @@ impl AllowedHost {
     }
 
     /// Whether this covers a host at a port.
-    pub(in crate::tool) fn fits(&self, host: &Host, port: u16) -> bool {
+    pub(crate) fn fits(&self, host: &Host, port: u16) -> bool {
         let is_port = match self.port {
             Some(only) => only == port,
             None => PORTS.contains(&port),
@@ -86,7 +86,7 @@ fn is_here(name: &str) -> bool {
 }
 
 /// Parses a host from a name, a URL or a request; drops a final dot.
-pub(in crate::tool) fn host_of(text: &str) -> Option<Host> {
+pub(crate) fn host_of(text: &str) -> Option<Host> {
     let host = Host::parse(text).ok()?;
     match host {
         Host::Domain(name) => {
@@ -99,7 +99,7 @@ pub(in crate::tool) fn host_of(text: &str) -> Option<Host> {
 }
 
 /// Splits off a port after the last colon.
-pub(in crate::tool) fn split(text: &str) -> Option<(&str, Option<u16>)> {
+pub(crate) fn split(text: &str) -> Option<(&str, Option<u16>)> {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => Some((host, Some(port.parse().ok()?))),
         _ => Some((text, None)),
@@ -115,7 +115,7 @@ fn address_of(host: &Host) -> Option<IpAddr> {
 }
 
 /// Whether an address is never allowed, whatever its name: loopback, link-local, multicast, or a cloud's metadata.
-pub(in crate::tool) fn is_refused(address: IpAddr) -> bool {
+pub(crate) fn is_refused(address: IpAddr) -> bool {
     let address = plain(address);
     if METADATA.contains(&address) || address.is_loopback() || address.is_multicast() {
         return true;

@@ -7,47 +7,47 @@ use std::{
 };
 
 /// The descriptor from which bubblewrap reads the filter of system calls.
-pub(in crate::tool) const FILTER_FD: i32 = 3;
+pub(crate) const FILTER_FD: i32 = 3;
 /// The descriptor to which bubblewrap writes its status.
-pub(in crate::tool) const STATUS_FD: i32 = 5;
+pub(crate) const STATUS_FD: i32 = 5;
 
 /// The hidden first argument with which `aside` opens the proxy's socket inside the sandbox and becomes the command.
-pub(in crate::tool) const INSIDE: &str = "__inside";
+pub(crate) const INSIDE: &str = "__inside";
 
 /// Variables by which programs find a proxy.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
 /// Port of the proxy in the command's own network.
-pub(in crate::tool) const PROXY_PORT: u16 = 3128;
+pub(crate) const PROXY_PORT: u16 = 3128;
 
 /// Everything that a command can reach. All paths are canonical.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::tool) struct Layout {
+pub(crate) struct Layout {
     /// Writable folders, the workspace first.
-    pub(in crate::tool) writable: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
     /// Read-only places below them.
-    pub(in crate::tool) protected: BTreeSet<PathBuf>,
+    pub(crate) protected: BTreeSet<PathBuf>,
     /// Folders below them that can be written but not moved.
-    pub(in crate::tool) held: BTreeSet<PathBuf>,
+    pub(crate) held: BTreeSet<PathBuf>,
     /// Folders that appear empty.
-    pub(in crate::tool) hidden: BTreeSet<PathBuf>,
+    pub(crate) hidden: BTreeSet<PathBuf>,
     /// Files that appear empty.
-    pub(in crate::tool) masked: BTreeSet<PathBuf>,
+    pub(crate) masked: BTreeSet<PathBuf>,
     /// Private folders, empty at first and deleted afterwards.
-    pub(in crate::tool) fresh: Vec<PathBuf>,
+    pub(crate) fresh: Vec<PathBuf>,
     /// Other readable places, below the private folders.
-    pub(in crate::tool) readable: Vec<PathBuf>,
+    pub(crate) readable: Vec<PathBuf>,
     /// Whether the command may use the network.
-    pub(in crate::tool) network: bool,
+    pub(crate) network: bool,
     /// The program that opens the proxy's socket before it becomes the command.
-    pub(in crate::tool) opener: Option<PathBuf>,
+    pub(crate) opener: Option<PathBuf>,
     /// Working directory.
-    pub(in crate::tool) cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
 }
 
 impl Layout {
     /// The arguments for bubblewrap, up to the program.
-    pub(in crate::tool) fn arguments(&self) -> Vec<OsString> {
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut all = Arguments::default();
         // `--unshare-user` is explicit, because bubblewrap continues without a user namespace if it only tries.
         all.words(&["--unshare-user", "--unshare-ipc", "--unshare-pid"]);

@@ -14,11 +14,11 @@ use super::program;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
     /// The bubblewrap program.
-    pub(in crate::tool) bubblewrap: PathBuf,
+    pub(crate) bubblewrap: PathBuf,
     /// The shell that reads command lines.
-    pub(in crate::tool) shell: PathBuf,
+    pub(crate) shell: PathBuf,
     /// The program that supervises commands: `aside` itself.
-    pub(in crate::tool) holder: PathBuf,
+    pub(crate) holder: PathBuf,
 }
 
 /// The reason why there is no sandbox, and advice.
@@ -45,7 +45,7 @@ pub(super) fn os_release() -> String {
 }
 
 /// The command that installs bubblewrap on the system that `os_release` describes.
-pub(in crate::tool) fn install(os_release: &str) -> String {
+pub(crate) fn install(os_release: &str) -> String {
     let lines = os_release.lines();
     let ids = lines.filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -73,7 +73,7 @@ pub(in crate::tool) fn install(os_release: &str) -> String {
 }
 
 /// Advice for a bubblewrap that is installed and does not work, from its error message and the kernel's settings.
-pub(in crate::tool) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
+pub(crate) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
     let is = |file: &str, value: &str| setting(file).is_some_and(|text| text.trim() == value);
     if is("/proc/sys/user/max_user_namespaces", "0") {
         return "let users make namespaces with `sysctl user.max_user_namespaces=15000`".to_owned();
@@ -106,12 +106,12 @@ pub(in crate::tool) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>
 }
 
 /// A setting of the kernel: the content of a file, if it exists.
-pub(in crate::tool) fn setting(file: &str) -> Option<String> {
+pub(crate) fn setting(file: &str) -> Option<String> {
     fs::read_to_string(file).ok()
 }
 
 /// The shell that reads command lines, found outside the workspace.
-pub(in crate::tool) fn shell(root: &Path) -> OsString {
+pub(crate) fn shell(root: &Path) -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = program::find("sh", &path, &[root.to_owned()]);
     found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)

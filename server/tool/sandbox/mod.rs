@@ -22,9 +22,11 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
+use aside_base::lock;
+use aside_turn::rules::CommandRules;
 use tokio::sync::OnceCell;
 
 pub(super) mod commands;
@@ -33,7 +35,7 @@ pub(super) mod filter;
 /// Other systems have no such filter, and so no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub(super) mod filter {
-    pub(in crate::tool) fn program() -> Option<Vec<u8>> {
+    pub(crate) fn program() -> Option<Vec<u8>> {
         None
     }
 }
@@ -47,11 +49,8 @@ mod plain;
 pub(super) mod program;
 mod started;
 
+pub use self::means::{Means, Missing};
 pub(super) use self::means::{mend, setting, shell};
-pub use self::{
-    commands::CommandRules,
-    means::{Means, Missing},
-};
 use self::{
     commands::Verdict,
     hosts::AllowedHost,
@@ -199,12 +198,12 @@ impl Sandbox {
 
     /// Remembers protected places that a command made, so that a person is told before a command runs outside.
     pub(super) fn note_made(&self, names: &[String]) {
-        self.made().extend(names.iter().cloned());
+        lock(&self.made).extend(names.iter().cloned());
     }
 
     /// Adds the protected places that commands made to the reason for a prompt.
     pub(super) fn with_made(&self, why: String) -> String {
-        let made = self.made();
+        let made = lock(&self.made);
         if made.is_empty() {
             return why;
         }
@@ -216,26 +215,21 @@ impl Sandbox {
     /// no longer applies, because that command may execute them.
     pub(super) fn after_made(&self, verdict: Verdict) -> Verdict {
         match verdict {
-            Verdict::Unsandboxed(_) if !self.made().is_empty() => Verdict::Silent,
+            Verdict::Unsandboxed(_) if !lock(&self.made).is_empty() => Verdict::Silent,
             verdict => verdict,
         }
     }
 
     /// Allows the command with this hash outside for the rest of the turn.
     pub(super) fn let_out(&self, hash: String) {
-        let mut all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.let_out);
         all.insert(hash);
     }
 
     /// Whether a person allowed the command with this hash outside.
     pub(super) fn is_let_out(&self, hash: &str) -> bool {
-        let all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.let_out);
         all.contains(hash)
-    }
-
-    fn made(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        // A set stays consistent if a thread panics.
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No sandbox, and no command asks because of that.

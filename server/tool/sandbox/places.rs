@@ -4,13 +4,12 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs::{self, FileType},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
-use aside_base::visible::short_line;
+use aside_base::{system::files::number, visible::short_line};
 
-use crate::tool::workspace::{folded_name, is_guarded};
+use crate::workspace::{folded_name, is_guarded};
 
 /// Maximum depth of folders below a root.
 const DEPTH: usize = 8;
@@ -18,10 +17,10 @@ const DEPTH: usize = 8;
 const ENTRIES: usize = 50_000;
 
 /// Places that were found, each with the inode that identifies the file.
-pub(in crate::tool) type Places = BTreeMap<PathBuf, u64>;
+pub(crate) type Places = BTreeMap<PathBuf, u64>;
 
 /// The places that are new or were replaced.
-pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
+pub(crate) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
     let is_new = |(path, id): &(&PathBuf, &u64)| before.get(*path) != Some(id);
     after
         .iter()
@@ -36,7 +35,7 @@ const LETTERS: usize = 120;
 
 /// Lists places by their path from the root, those at the top first, with the number of omitted ones. So a command
 /// cannot hide a place by making others.
-pub(in crate::tool) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by_key(|name| (Path::new(name).components().count(), *name));
     let left = names.len().saturating_sub(NAMED);
@@ -50,15 +49,15 @@ pub(in crate::tool) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -
 }
 
 /// Adds places to the set.
-pub(in crate::tool) fn add(places: &mut Places, paths: impl IntoIterator<Item = PathBuf>) {
+pub(crate) fn add(places: &mut Places, paths: impl IntoIterator<Item = PathBuf>) {
     for path in paths {
-        let inode = fs::symlink_metadata(&path).map_or(0, |about| about.ino());
+        let inode = fs::symlink_metadata(&path).map_or(0, |about| number(&about));
         places.insert(path, inode);
     }
 }
 
 /// Finds the protected places, level by level. Links are not followed, and only folders are opened.
-pub(in crate::tool) fn guarded(root: &Path) -> Places {
+pub(crate) fn guarded(root: &Path) -> Places {
     let mut found = Places::new();
     let mut left = ENTRIES;
     // The root itself may have a protected name, such as `.cargo`.

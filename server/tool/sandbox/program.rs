@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Finds a program in the absolute folders of a `PATH`. Its canonical path must not lie in one of `outside_of`.
-pub(in crate::tool) fn find(name: &str, path: &OsStr, outside_of: &[PathBuf]) -> Option<PathBuf> {
+pub(crate) fn find(name: &str, path: &OsStr, outside_of: &[PathBuf]) -> Option<PathBuf> {
     let is_outside = |path: &Path| !outside_of.iter().any(|folder| path.starts_with(folder));
     env::split_paths(path)
         .filter(|folder| folder.is_absolute())

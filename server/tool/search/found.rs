@@ -1,17 +1,15 @@
-//! What is found in one file.
+//! Findings in one file.
 
 use std::{fmt::Write, io};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use serde::Deserialize;
-use aside_base::visible::visible;
 
 use super::super::{
-    ToolContext,
-    readable::{Readable, TextSource},
+    frame::{ReadPermit, Readable, TextSource},
     workspace::PathError,
 };
+use aside_base::visible::visible;
 
 /// Lines that match, of all files.
 pub(super) const MATCHES: usize = 200;
@@ -22,20 +20,10 @@ pub(super) const CONTEXT: usize = 10;
 /// Bytes of a line that are held.
 const HEAP: usize = 16 << 20;
 
-/// What a call of the tool says.
-#[derive(Deserialize)]
-pub(super) struct SearchArguments {
-    pub(super) pattern: String,
-    pub(super) path: Option<String>,
-    pub(super) glob: Option<String>,
-    #[serde(default)]
-    pub(super) context: usize,
-}
-
 /// The pattern of a search.
 ///
 /// # Errors
-/// The sentence for the model: it is no regular expression.
+/// Text for the model: the pattern is not a regular expression.
 pub(super) fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
     RegexMatcherBuilder::new()
         .line_terminator(Some(b'\n'))
@@ -44,18 +32,18 @@ pub(super) fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
         .map_err(|error| format!("`pattern` is not a regular expression: {error}."))
 }
 
-/// What was found in a file.
+/// Findings in a file.
 #[derive(Debug)]
 pub(super) enum FileFindings {
-    /// It may hold secrets, and nobody was asked for it.
+    /// None: the file may hold secrets, and the permit does not cover it.
     Secret,
-    /// It could not be opened.
+    /// None: the file could not be opened.
     Unread,
-    /// Its lines, as many as can be told of all files.
+    /// Lines, as many as can be told of all files.
     Lines {
         /// In their order.
         lines: Vec<FoundLine>,
-        /// It could be read to its end, or as far as was wanted.
+        /// Whether the file could be read to its end, or as far as wanted.
         whole: bool,
     },
 }
@@ -64,7 +52,7 @@ pub(super) enum FileFindings {
 #[derive(Debug)]
 pub(super) struct FoundLine {
     pub(super) text: String,
-    /// It matches; others are around one that does, or between such.
+    /// Whether the line matches. Other lines are around or between matches.
     pub(super) is_match: bool,
 }
 
@@ -73,15 +61,18 @@ pub(super) struct FoundLine {
 pub(super) struct FileSearcher {
     matcher: RegexMatcher,
     searcher: Searcher,
-    /// How much text of one file is wanted, in bytes.
+    /// Bytes of text that are wanted of one file.
     room: usize,
 }
 
 impl FileSearcher {
+    /// Searches for a pattern, and shows so many lines around each match. `room`: bytes of text that are wanted of one
+    /// file.
+    ///
     /// # Errors
-    /// The sentence for the model: the pattern is no regular expression.
-    pub(super) fn new(args: &SearchArguments, host: &ToolContext) -> Result<Self, String> {
-        let around = args.context.min(CONTEXT);
+    /// Text for the model: the pattern is not a regular expression.
+    pub(super) fn new(pattern: &str, around: usize, room: usize) -> Result<Self, String> {
+        let around = around.min(CONTEXT);
         let searcher = SearcherBuilder::new()
             .before_context(around)
             .after_context(around)
@@ -89,31 +80,33 @@ impl FileSearcher {
             .heap_limit(Some(HEAP))
             .build();
         Ok(Self {
-            matcher: matcher(&args.pattern)?,
+            matcher: matcher(pattern)?,
             searcher,
-            room: host.room(),
+            room,
         })
     }
 
-    /// Searches what could be opened, and may be read unasked.
-    pub(super) fn in_readable(&mut self, opened: Result<Readable, PathError>) -> FileFindings {
-        match opened {
-            Ok(opened) if opened.secret => FileFindings::Secret,
-            Ok(opened) => self.in_text(opened),
-            Err(_) => FileFindings::Unread,
-        }
-    }
-
-    /// Searches a file, whatever it may hold.
-    pub(super) fn in_text(&mut self, opened: Readable) -> FileFindings {
+    /// Searches a file, if it could be opened and the permit covers it.
+    pub(super) fn in_readable(
+        &mut self,
+        file: Result<Readable, PathError>,
+        permit: &ReadPermit,
+    ) -> FileFindings {
+        let Ok(file) = file else {
+            return FileFindings::Unread;
+        };
+        let path = file.path().to_owned();
+        let Ok(source) = file.source(permit) else {
+            return FileFindings::Secret;
+        };
         let mut lines = LineSink {
-            path: &opened.path,
+            path: &path,
             shown: None,
             lines: Vec::new(),
             matches: 0,
             room: self.room,
         };
-        let searched = match opened.source {
+        let searched = match source {
             TextSource::File(file) => {
                 self.searcher
                     .search_file(&self.matcher, &file.into_file(), &mut lines)

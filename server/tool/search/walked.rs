@@ -5,15 +5,17 @@ use std::{
     ffi::OsString,
     os::fd::OwnedFd,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
     },
     thread::{self, available_parallelism},
 };
 
+use aside_base::lock;
+
 use super::{
     super::{
-        ToolContext,
+        ToolRun,
         walk::{FileWalk, WalkEnd, WalkReport, WalkedFile},
     },
     found::{FileFindings, FileSearcher},
@@ -39,18 +41,18 @@ struct Batch {
     files: Vec<FoundFile>,
 }
 
-/// What was found in a batch, file by file.
+/// Findings in a batch, file by file.
 type BatchFindings = (usize, Vec<FileFindings>);
 
 /// Searches the files of a walk, on several threads, and gives what was found in each to `take`, in the order of the
 /// walk, until that says false.
 ///
 /// # Errors
-/// As of [`FileWalk::each`].
+/// Fails as [`FileWalk::each`] does.
 pub(super) fn search_walked(
     walk: &FileWalk<'_>,
     searcher: &FileSearcher,
-    host: &ToolContext,
+    run: &ToolRun,
     take: impl FnMut(FileFindings) -> bool,
 ) -> Result<WalkReport, String> {
     let wanted = available_parallelism().map_or(1, usize::from).min(THREADS);
@@ -60,7 +62,7 @@ pub(super) fn search_walked(
     let queue = &queue;
     let work = move |mut searcher: FileSearcher, results: Sender<BatchFindings>| {
         while let Some(batch) = next(queue) {
-            let findings = search_batch(&mut searcher, host, walk, batch);
+            let findings = search_batch(&mut searcher, run, walk, batch);
             if results.send(findings).is_err() {
                 break;
             }
@@ -78,7 +80,7 @@ pub(super) fn search_walked(
         drop(results);
         let mut findings = OrderedBatches {
             walk,
-            host,
+            run,
             jobs,
             found,
             // Where the system gives no thread, this one does it all.
@@ -97,7 +99,7 @@ pub(super) fn search_walked(
         if report.end == WalkEnd::Complete && !findings.finish() {
             report.end = WalkEnd::Cut;
         }
-        if walk.cancelled.is_cancelled() {
+        if walk.is_cancelled() {
             report.end = WalkEnd::Cancelled;
         }
         Ok(report)
@@ -105,21 +107,21 @@ pub(super) fn search_walked(
 }
 
 fn next(queue: &Mutex<Receiver<Batch>>) -> Option<Batch> {
-    let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    queue.recv().ok()
+    lock(queue).recv().ok()
 }
 
 fn search_batch(
     searcher: &mut FileSearcher,
-    host: &ToolContext,
+    run: &ToolRun,
     walk: &FileWalk<'_>,
     batch: Batch,
 ) -> BatchFindings {
     let files = batch.files.into_iter();
-    let files = files.take_while(|_| !walk.cancelled.is_cancelled());
+    let files = files.take_while(|_| !walk.is_cancelled());
     let found = files.map(|file| {
-        let opened = host.readable_in(&file.folder, &file.name, &file.path);
-        searcher.in_readable(opened)
+        let files = &run.context.files;
+        let opened = files.walked(&file.folder, &file.name, &file.path);
+        searcher.in_readable(opened, &run.permit)
     });
     (batch.number, found.collect())
 }
@@ -127,7 +129,7 @@ fn search_batch(
 /// Hands out batches, and tells what was found in them in the order in which they were handed out.
 struct OrderedBatches<'a, F> {
     walk: &'a FileWalk<'a>,
-    host: &'a ToolContext,
+    run: &'a ToolRun,
     jobs: SyncSender<Batch>,
     found: Receiver<BatchFindings>,
     own: Option<FileSearcher>,
@@ -135,7 +137,7 @@ struct OrderedBatches<'a, F> {
     most: usize,
     under_way: usize,
     next: Batch,
-    /// What was found earlier than what comes before it.
+    /// Findings that came earlier than those before them.
     waiting: BTreeMap<usize, Vec<FileFindings>>,
     /// Batches whose findings were taken.
     taken: usize,
@@ -170,7 +172,7 @@ impl<F: FnMut(FileFindings) -> bool> OrderedBatches<'_, F> {
         };
         let batch = std::mem::replace(&mut self.next, next);
         if let Some(own) = &mut self.own {
-            let found = search_batch(own, self.host, self.walk, batch);
+            let found = search_batch(own, self.run, self.walk, batch);
             return self.tell(found);
         }
         while self.under_way >= self.most {

@@ -19,7 +19,7 @@ const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 const FLAGS: RecvFlags = RecvFlags::empty();
 
 /// Sends a descriptor to the other end, where it waits until it is taken.
-pub(in crate::tool) fn give(to: impl AsFd, what: &OwnedFd) -> io::Result<()> {
+pub(crate) fn give(to: impl AsFd, what: &OwnedFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors = [what.as_fd()];

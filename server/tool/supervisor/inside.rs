@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::handed;
-use crate::tool::sandbox::layout::{self, PROXY_PORT};
+use crate::sandbox::layout::{self, PROXY_PORT};
 
 /// The hidden first argument with which `aside` becomes another program inside the sandbox.
 pub const INSIDE: &str = layout::INSIDE;

@@ -66,7 +66,7 @@ pub(super) fn descendants(root: Pid, all: &[ProcessStat]) -> Vec<Pid> {
 
 /// Ends the leftovers of a supervisor that was killed: the processes of its session, and those with its mark in their
 /// environment.
-pub(in crate::tool) fn sweep(supervisor: i32, mark: &str) {
+pub(crate) fn sweep(supervisor: i32, mark: &str) {
     let last = Instant::now() + LAST;
     let own = rustix::process::getpid().as_raw_nonzero().get();
     while Instant::now() < last {

@@ -10,16 +10,17 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
     os::fd::OwnedFd,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
 
+use aside_base::lock;
 use url::{Host, Url};
 
-use crate::tool::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
+use crate::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
 
 /// Maximum size in bytes of a request's head.
 const HEAD: usize = 8 << 10;
@@ -153,7 +154,7 @@ impl Proxy {
 
     /// Reports a refused host in the command's output, so that its reader knows why.
     fn tell(&self, name: &str, denial: &Denial) {
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = lock(&self.named);
         if named.len() < NAMED && named.insert(name.to_owned()) {
             let line = match denial.status {
                 FORBIDDEN => format!("[The sandbox lets nothing reach {name}.]\n"),

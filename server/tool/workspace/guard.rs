@@ -5,14 +5,13 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::{OsStr, OsString},
     fs, io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::{ffi::OsStrExt, fs::MetadataExt},
-    },
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use aside_base::system::{
+    files::{FileId, names},
+    folders::{AsFolder, kind, pass},
+};
 
 use super::names::folded;
 
@@ -23,13 +22,6 @@ const LINKS: usize = 40;
 /// Maximum number of files in Aside's own folders that a file is compared with, and their depth.
 const FILES: usize = 20_000;
 const LEVELS: usize = 1;
-
-/// Identity of a file or folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct FileId {
-    device: u64,
-    inode: u64,
-}
 
 /// The guarded places.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +48,7 @@ pub(super) enum Guarded {
 
 /// A folder above a file, and the names in between.
 struct Step {
-    folder: OwnedFd,
+    folder: fs::File,
     id: FileId,
     /// Names from the folder down to the file, the file's own last.
     below: Vec<OsString>,
@@ -82,7 +74,7 @@ impl Guard {
     /// Fails if the folders above cannot be checked. Nothing may be written then.
     pub(super) fn of(
         &self,
-        folder: &impl AsFd,
+        folder: &impl AsFolder,
         real: &Path,
         below: Vec<OsString>,
         levels: usize,
@@ -117,7 +109,7 @@ impl Guard {
         let mut files = HashSet::new();
         for folder in &self.own {
             files.extend(fs::metadata(folder).map(|about| FileId::of(&about)));
-            collect(folder, LEVELS, about.nlink() > 1, &mut files);
+            collect(folder, LEVELS, names(about) > 1, &mut files);
         }
         files.contains(&FileId::of(about))
     }
@@ -128,29 +120,9 @@ impl Guard {
     }
 }
 
-impl FileId {
-    fn of(about: &fs::Metadata) -> Self {
-        Self {
-            device: about.dev(),
-            inode: about.ino(),
-        }
-    }
-}
-
-/// Flags to open a folder without permission to list it. Other systems lack this, so that a folder which cannot be
-/// listed cannot be passed there.
-#[cfg(target_os = "linux")]
-const PASSED: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const PASSED: OFlags = OFlags::RDONLY;
-
 /// The folder itself and all folders above it.
-fn climb(folder: &impl AsFd, real: &Path, below: Vec<OsString>) -> io::Result<Vec<Step>> {
-    let open = |at: BorrowedFd<'_>, name| {
-        let flags = PASSED | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        openat(at, name, flags, Mode::empty()).map(fs::File::from)
-    };
-    let mut at = open(folder.as_fd(), ".")?;
+fn climb(folder: &impl AsFolder, real: &Path, below: Vec<OsString>) -> io::Result<Vec<Step>> {
+    let mut at = pass(folder, ".")?;
     let mut names = real.iter().rev();
     let mut steps: Vec<Step> = Vec::new();
     let mut below = below;
@@ -159,9 +131,9 @@ fn climb(folder: &impl AsFd, real: &Path, below: Vec<OsString>) -> io::Result<Ve
         if steps.last().is_some_and(|last| last.id == id) {
             return Ok(steps);
         }
-        let above = open(at.as_fd(), "..")?;
+        let above = pass(&at, "..")?;
         steps.push(Step {
-            folder: at.into(),
+            folder: at,
             id,
             below: below.clone(),
         });
@@ -217,8 +189,8 @@ fn real_path(folder: &Path, known: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
 /// Whether a path is a folder or below it, if both are canonical. Faster than `Path::starts_with`, because each call of
 /// a tool asks this.
 fn lies_in(path: &Path, folder: &Path) -> bool {
-    let path = path.as_os_str().as_bytes();
-    let below = path.strip_prefix(folder.as_os_str().as_bytes());
+    let path = path.as_os_str().as_encoded_bytes();
+    let below = path.strip_prefix(folder.as_os_str().as_encoded_bytes());
     below.is_some_and(|below| below.is_empty() || below.starts_with(b"/"))
 }
 
@@ -234,8 +206,7 @@ fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -
 fn is_git_folder(step: &Step) -> bool {
     let written = step.below.first().map(|name| folded(name));
     let has = |name: &str| {
-        written.as_deref() == Some(&name.to_lowercase())
-            || statat(&step.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        written.as_deref() == Some(&name.to_lowercase()) || kind(&step.folder, name).is_some()
     };
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

@@ -9,18 +9,25 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
-    os::fd::{AsFd, AsRawFd},
     path::{Component, Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, OpenOptions, OpenOptionsExt},
+    fs::{Dir, OpenOptions},
 };
 
-use aside_base::{digest::sha256, regular, under_way::FilesUnderWay, visible::short_line};
-use rustix::fs::{Mode, OFlags, openat};
+use aside_base::{
+    digest::sha256,
+    system::{
+        files::cautious_inside,
+        folders::{AsFolder, open_file, real_path},
+    },
+    under_way::FilesUnderWay,
+    visible::{capitalised, short_line},
+};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::editor::Buffer;
 
@@ -41,7 +48,7 @@ pub struct Workspace {
     given: PathBuf,
     guard: Guard,
     under_way: Option<FilesUnderWay>,
-    edits: Mutex<()>,
+    edits: Arc<Mutex<()>>,
 }
 
 /// A file that was opened for reading.
@@ -119,6 +126,9 @@ pub enum PathError {
     /// The file is not as expected.
     #[error("`{0}` changed since you read it; read it again before you change it")]
     Stale(String),
+    /// The file may hold secrets, and the call was not allowed to read it.
+    #[error("`{0}` may hold secrets, and nobody allowed this call to read it")]
+    Secret(String),
     /// The operating system refused for another reason.
     #[error("`{path}` cannot be used: {why}")]
     Failed {
@@ -127,6 +137,13 @@ pub enum PathError {
         /// The system's message.
         why: String,
     },
+}
+
+impl From<PathError> for String {
+    /// A whole sentence for the model.
+    fn from(error: PathError) -> Self {
+        format!("{}.", capitalised(&error.to_string()))
+    }
 }
 
 /// The `file://` URI of an absolute path.
@@ -158,7 +175,7 @@ impl Workspace {
             given: path.to_owned(),
             guard: Guard::new(Vec::new(), home()),
             under_way: None,
-            edits: Mutex::default(),
+            edits: Arc::default(),
         })
     }
 
@@ -188,8 +205,8 @@ impl Workspace {
     }
 
     /// The lock for planning and making an edit: edits of one process run one after another.
-    pub(super) fn edit_turn(&self) -> MutexGuard<'_, ()> {
-        self.edits.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn edit_turn(&self) -> OwnedMutexGuard<()> {
+        self.edits.clone().blocking_lock_owned()
     }
 
     /// The `file://` URI of a path from the root.
@@ -209,9 +226,7 @@ impl Workspace {
         // that counts; opening does not block, so that a pipe cannot hold us up.
         check_type(path, &self.dir.metadata(&inside).map_err(refuse)?)?;
         let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .custom_flags(regular::CAUTIOUS.bits().cast_signed());
+        cautious_inside(options.read(true));
         let file = self.dir.open_with(&inside, &options).map_err(refuse)?;
         let metadata = file.metadata().map_err(refuse)?;
         check_type(path, &metadata)?;
@@ -234,13 +249,11 @@ impl Workspace {
     /// A [`PathError`]; pipes and devices are never waited for.
     pub(super) fn file_in(
         &self,
-        folder: &impl AsFd,
+        folder: &impl AsFolder,
         name: &OsStr,
         path: &str,
     ) -> Result<OpenedFile, PathError> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | regular::CAUTIOUS;
-        let opened = openat(folder, name, flags, Mode::empty());
-        let file = fs::File::from(opened.map_err(|error| refusal(path, &error.into()))?);
+        let file = open_file(folder, name).map_err(|error| refusal(path, &error))?;
         let about = file.metadata().map_err(|error| refusal(path, &error))?;
         if !about.is_file() {
             return Err(PathError::Special(path.to_owned()));
@@ -446,7 +459,7 @@ impl Workspace {
     }
 
     /// The real path from the root of an opened file or folder.
-    fn path_of(&self, path: &str, opened: &impl AsFd) -> Result<String, PathError> {
+    fn path_of(&self, path: &str, opened: &impl AsFolder) -> Result<String, PathError> {
         let real = real_path(opened).map_err(|error| refusal(path, &error))?;
         let beneath = real
             .strip_prefix(&self.path)
@@ -533,18 +546,6 @@ fn home() -> Option<PathBuf> {
 /// The reason for a prompt before a file is changed that `program` executes.
 fn takes_code(path: &str, program: &str) -> String {
     format!("{} can make {program} run commands", short_line(path, 80))
-}
-
-/// The real path of an open file or folder, from the kernel.
-fn real_path(opened: &impl AsFd) -> io::Result<PathBuf> {
-    #[cfg(target_vendor = "apple")]
-    {
-        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
-        let path = rustix::fs::getpath(opened.as_fd())?;
-        Ok(PathBuf::from(OsStr::from_bytes(path.as_bytes())))
-    }
-    #[cfg(not(target_vendor = "apple"))]
-    fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()))
 }
 
 fn check_type(path: &str, metadata: &cap_std::fs::Metadata) -> Result<(), PathError> {

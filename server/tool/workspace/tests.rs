@@ -327,7 +327,7 @@ fn pipes_devices_and_folders_are_no_files() {
         rustix::fs::CWD,
         &pipe,
         rustix::fs::FileType::Fifo,
-        Mode::RWXU,
+        rustix::fs::Mode::RWXU,
         0,
     )
     .unwrap();

@@ -3,7 +3,6 @@
 use crate::{
     call::{identity::CallIdentity, question::OpenQuestion},
     context::Context,
-    effect::Settled,
     history::FailedQuestion,
     model_text::ModelText,
     question::{Answer, Question},
@@ -45,15 +44,14 @@ impl FoundAnswer {
         }
     }
 
-    /// Records the answer and tells the clients. Returns the answer.
+    /// Records the answer, and returns it.
     pub(super) fn record(
         self,
         cx: &mut Context,
         identity: &CallIdentity,
         question: &OpenQuestion,
     ) -> Answer {
-        let value = self.answer.value().cloned();
-        let response = match &value {
+        let response = match self.answer.value() {
             Some(answer) => InquiryResponse::Answered {
                 answer: answer.clone(),
                 by: self.by,
@@ -68,11 +66,6 @@ impl FoundAnswer {
             call: identity.key,
             response,
         });
-        let settled = Settled::Answered {
-            by: self.by,
-            answer: value,
-        };
-        question.tell_settled(cx, identity, settled);
         if self.remember {
             cx.newly_remembered
                 .push((identity.tool.clone(), question.question().id.clone()));
@@ -141,6 +134,12 @@ impl NoAnswer {
         }
     }
 
+    /// Why there is no answer, in words for a person.
+    pub(super) fn in_words(&self) -> String {
+        self.reason
+            .of_no_answer(self.backend.as_ref(), self.why.as_deref())
+    }
+
     /// Records that there is no answer and tells the clients. Returns the text for the model.
     pub(super) fn record(
         self,
@@ -148,7 +147,6 @@ impl NoAnswer {
         identity: &CallIdentity,
         question: &OpenQuestion,
     ) -> String {
-        let settled = Settled::Cancelled(self.reason.clone());
         cx.record(Event::InquiryResponse {
             id: question.pair().to_owned(),
             call: identity.key,
@@ -161,7 +159,6 @@ impl NoAnswer {
                 effort: self.effort,
             },
         });
-        question.tell_settled(cx, identity, settled);
         self.text
     }
 }

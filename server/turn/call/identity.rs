@@ -29,8 +29,8 @@ impl CallIdentity {
         kind: PromptKind,
         text: &str,
     ) -> Prompt {
-        let label = match (&rules.server, kind) {
-            (Some(server), _) => format!("{server} (MCP)"),
+        let label = match (rules.server_label(), kind) {
+            (Some(server), _) => server,
             (None, PromptKind::Question) if rules.asks_for_assistant => "Assistant".to_owned(),
             _ => self.tool.clone(),
         };

@@ -50,7 +50,7 @@ mod state;
 use delivery::{DeliveryPrompt, HeldResult};
 use identity::CallIdentity;
 use permission::{KeptPrompt, PermissionPrompt};
-use permit::{Delivery, Permit, Refused};
+use permit::{Delivery, Permit};
 use prompt::CallEnding;
 use question::QuestionCount;
 use run::{Running, Stopping};
@@ -169,7 +169,6 @@ impl Call {
     pub(crate) fn begin(&mut self, cx: &mut Context, raw: &str, place: usize) {
         let parsed = parse_arguments(raw);
         self.identity.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
-        self.tell_call(cx, false, &self.identity.tool.clone());
         let tool = &self.identity.tool;
         let text = cx.text();
         let (reason, text) = if place >= cx.rules.limits.calls_in_message {
@@ -178,9 +177,9 @@ impl Call {
             (ResultReason::UnknownTool, text.no_tool(tool))
         } else if let Err(what) = parsed {
             let text = text.invalid_arguments(tool, &what);
-            (ResultReason::InvalidArguments, text)
+            (ResultReason::InvalidArguments { why: what }, text)
         } else if let Some(reason) = cx.memory().refused(tool, &self.identity.arguments) {
-            (reason.clone(), text.refused_again(tool, reason, cx.mode()))
+            (reason.clone(), text.refused(tool, reason, cx.mode()))
         } else {
             return self.prepare(cx);
         };
@@ -189,9 +188,9 @@ impl Call {
 
     fn prepare(&mut self, cx: &mut Context) {
         // A call that the configuration denies is not prepared.
-        if cx.tool(&self.identity.tool).run == RunRule::Deny {
-            let ending = permission::refused(cx, &self.identity.tool, Refused::Key);
-            return self.finish_aside(cx, ending);
+        if cx.tool(&self.identity.tool).run == Some(RunRule::Deny) {
+            let reason = ResultReason::DeniedByConfiguration;
+            return self.refuse(cx, reason);
         }
         self.state = State::Preparing;
         cx.perform(Effect::Prepare(self.work()));
@@ -207,9 +206,7 @@ impl Call {
                 self.finish(cx, CallEnd::Failure, ToolOutput::text(text));
             }
             Preparation::DeniedByRule => {
-                let reason = ResultReason::DeniedByRule;
-                let text = cx.text().denied_by_rule(&self.identity.tool);
-                self.finish_aside(cx, CallEnding { reason, text });
+                self.refuse(cx, ResultReason::DeniedByRule);
             }
             Preparation::Question(question) => self.ask(cx, question, None),
         }
@@ -235,17 +232,27 @@ impl Call {
                 let title = prepared.title;
                 self.state = State::Ready { title };
             }
-            Permit::Ask | Permit::Park => {
-                let (parked, kept) = (permit == Permit::Park, self.kept.take());
-                let prompt = PermissionPrompt::open(cx, &self.identity, prepared, kept, parked);
+            Permit::RunAsConfigured => {
+                // No client is shown the prompt.
+                let prompt = PermissionPrompt::open(cx, &self.identity, prepared, None, true);
                 let id = prompt.waiting().id().clone();
                 self.state = State::Permission(prompt);
                 self.show(cx, &id);
+                self.permit_again(cx);
             }
-            Permit::Refuse(why) => {
-                let ending = permission::refused(cx, &self.identity.tool, why);
-                self.finish_aside(cx, ending);
+            Permit::Ask | Permit::Park => {
+                let (parked, kept) = (permit == Permit::Park, self.kept.take());
+                let is_kept = kept.is_some();
+                let prompt = PermissionPrompt::open(cx, &self.identity, prepared, kept, parked);
+                let id = prompt.waiting().id().clone();
+                self.state = State::Permission(prompt);
+                if is_kept {
+                    self.show_again(cx, &id);
+                } else {
+                    self.show(cx, &id);
+                }
             }
+            Permit::Refuse(reason) => self.refuse(cx, reason),
         }
     }
 
@@ -258,13 +265,14 @@ impl Call {
         permission::decide(cx, tool, prepared, approved, kept, was_asked)
     }
 
-    /// Decides an open permission again after the mode or an approval widened.
+    /// Decides an open permission again after the mode, an approval or the configuration widened.
     pub(crate) fn permit_again(&mut self, cx: &mut Context) {
         let State::Permission(prompt) = &self.state else {
             return;
         };
-        if self.decide(cx, prompt.prepared()) == Permit::Run {
-            prompt.settle_for_turn(cx);
+        let permit = self.decide(cx, prompt.prepared());
+        if matches!(permit, Permit::Run | Permit::RunAsConfigured) {
+            prompt.settle_unasked(cx, permit == Permit::RunAsConfigured);
             let title = prompt.prepared().title.clone();
             self.state = State::Ready { title };
         }
@@ -287,9 +295,8 @@ impl Call {
         cx.record(Event::CallStarted {
             call: self.identity.key,
             run: self.runs,
-            title: title.clone(),
+            title,
         });
-        self.tell_call(cx, true, &title);
         self.state = State::Running(Running::new(cx.now, cx.tool_time(&self.identity.tool)));
         cx.perform(Effect::Run(self.work()));
     }
@@ -306,7 +313,7 @@ impl Call {
         let (tool, text) = (&self.identity.tool, cx.text());
         let (reason, text) = match (stopping, outcome) {
             (Some(Stopping::Cancelled), _) => (ResultReason::Cancelled, text.cancelled()),
-            (Some(Stopping::LogFailed), _) => (ResultReason::Interrupted, text.log_failed()),
+            (Some(Stopping::LogFailed), _) => (ResultReason::LogFailed, text.log_failed()),
             (Some(Stopping::TimeOver), _) => (ResultReason::TimeOver, text.time_over()),
             (Some(Stopping::TooSlow), _) => {
                 let most = cx.tool_time(tool).as_secs();
@@ -339,17 +346,14 @@ impl Call {
         match permit::deliver(rules.result, cx.client.is_some(), rules.detached.deliver) {
             Delivery::Deliver => self.finish(cx, end, output),
             Delivery::Withhold => {
-                let ending = CallEnding {
-                    reason: ResultReason::WithheldUnattended,
-                    text: cx.text().result_needs_approval(&self.identity.tool),
-                };
-                self.finish_aside(cx, ending);
+                self.refuse(cx, ResultReason::WithheldUnattended);
             }
             Delivery::Ask | Delivery::Park => {
                 cx.record(Event::ToolResult {
                     call: self.identity.key,
                     end: end.clone(),
                     content: output.content.clone(),
+                    summary: output.own_summary(),
                     held: true,
                     details: output.details.clone(),
                 });
@@ -366,6 +370,12 @@ impl Call {
         self.show(cx, &id);
     }
 
+    /// Ends the call because a rule refuses it.
+    fn refuse(&mut self, cx: &mut Context, reason: ResultReason) {
+        let text = cx.text().refused(&self.identity.tool, &reason, cx.mode());
+        self.finish_aside(cx, CallEnding { reason, text });
+    }
+
     /// Ends the call with a reason of Aside's own.
     fn finish_aside(&mut self, cx: &mut Context, ending: CallEnding) {
         let CallEnding { reason, text } = ending;
@@ -374,24 +384,15 @@ impl Call {
 
     fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         self.drop_kept(cx);
-        let status = end.status();
-        let exit_status = ToolOutput::exit_status(output.details.as_ref());
-        cx.record(Event::ToolResult {
+        let result = Event::ToolResult {
             call: self.identity.key,
             end,
+            summary: output.own_summary(),
             content: output.content,
             held: false,
             details: output.details,
-        });
-        if !cx.tool(&self.identity.tool).hidden {
-            cx.tell(Update::ToolResult {
-                id: self.identity.id.clone(),
-                status,
-                summary: output.summary,
-                exit_status,
-                diff: output.diff,
-            });
-        }
+        };
+        cx.record_result(result, output.diff);
         self.state = State::Done;
     }
 
@@ -428,7 +429,7 @@ impl Call {
         let (reason, text) = match ending {
             Ending::Cancelled => (ResultReason::Cancelled, cx.text().cancelled()),
             Ending::TimeOver => (ResultReason::TimeOver, cx.text().time_over()),
-            Ending::LogFailed => (ResultReason::Interrupted, cx.text().log_failed()),
+            Ending::LogFailed => (ResultReason::LogFailed, cx.text().log_failed()),
         };
         self.finish_aside(cx, CallEnding { reason, text });
     }
@@ -436,7 +437,7 @@ impl Call {
     /// Ends a call whose run never began because the log could not be written.
     pub(crate) fn never_ran(&mut self, cx: &mut Context) {
         let ending = CallEnding {
-            reason: ResultReason::Interrupted,
+            reason: ResultReason::LogFailed,
             text: cx.text().log_failed(),
         };
         self.finish_aside(cx, ending);
@@ -460,15 +461,16 @@ impl Call {
         }
     }
 
-    fn tell_call(&self, cx: &mut Context, running: bool, title: &str) {
+    /// Tells the clients of a call from before the resume, of which they have seen nothing.
+    fn tell_again(&self, cx: &mut Context) {
         if !cx.tool(&self.identity.tool).hidden {
             cx.tell(Update::ToolCall {
                 step: cx.step,
                 id: self.identity.id.clone(),
                 name: self.identity.tool.clone(),
-                title: title.to_owned(),
+                title: self.identity.tool.clone(),
                 arguments: self.identity.arguments.clone(),
-                running,
+                running: false,
             });
         }
     }

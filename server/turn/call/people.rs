@@ -12,7 +12,7 @@ use crate::{
         state::State,
     },
     context::Context,
-    effect::{DismissReason, Effect, InquiryStatus, Prompt, Update},
+    effect::{DismissReason, Effect, Prompt, updates},
     history::FailedQuestion,
     input::PromptAnswer,
     inquiry::InquiryOutcome,
@@ -98,23 +98,19 @@ impl Call {
         let Some(open) = self.state.questions().find(asks).cloned() else {
             return;
         };
-        let status = match outcome.answer {
+        match outcome.answer {
             Ok(answer) => {
                 let found = FoundAnswer {
                     effort: Some(outcome.effort),
                     ..FoundAnswer::by(answer, By::Assistant)
                 };
                 self.answered(cx, &open, found);
-                InquiryStatus::Answered
             }
             Err(why) => {
                 let none = NoAnswer::of_inquiry(cx.text(), why, outcome.effort);
                 self.unanswered(cx, &open, none);
-                InquiryStatus::Failed
             }
-        };
-        let calls = vec![self.identity.id.clone()];
-        cx.tell(Update::Inquiry { calls, status });
+        }
     }
 
     /// Records an answer and goes on with it.
@@ -134,11 +130,12 @@ impl Call {
 
     /// Ends the call because a question has no answer.
     fn unanswered(&mut self, cx: &mut Context, open: &OpenQuestion, none: NoAnswer) {
+        let why = none.in_words();
         let text = none.record(cx, &self.identity, open);
         match open.live() {
             Some(number) => self.end_live(cx, open, number, Err(text)),
             None => {
-                let reason = ResultReason::Unanswered;
+                let reason = ResultReason::Unanswered { why };
                 self.finish_aside(cx, CallEnding { reason, text });
             }
         }
@@ -160,19 +157,20 @@ impl Call {
 }
 
 impl Call {
-    /// Shows the prompt that the call waits for to the client, or reports that it is parked. An answer that was given
-    /// beforehand settles it at once.
+    /// Shows a prompt that is on record once more: the clients are told of it, too.
+    pub(super) fn show_again(&mut self, cx: &mut Context, id: &PromptId) {
+        if let Some(update) = updates::opened(id, &cx.history) {
+            cx.tell(update);
+        }
+        self.show(cx, id);
+    }
+
+    /// Puts the prompt that the call waits for to the client, unless it is parked. An answer that was given beforehand
+    /// settles it at once.
     pub(super) fn show(&mut self, cx: &mut Context, id: &PromptId) {
         let Some(prompt) = self.prompt(cx, id) else {
             return;
         };
-        cx.tell(Update::QuestionOpened {
-            prompt: id.clone(),
-            call: prompt.call_id.clone(),
-            kind: prompt.kind,
-            label: prompt.label.clone(),
-            text: prompt.text.clone(),
-        });
         let waiting = self.state.waiting_mut(id);
         let parked = waiting.is_some_and(|waiting| waiting.is_parked());
         if let Some(answer) = cx.given.remove(id) {
@@ -185,10 +183,10 @@ impl Call {
     /// Reopens a prompt after a resume, unless the configuration answers it by now.
     pub(super) fn reopen(&mut self, cx: &mut Context, id: &PromptId) {
         let Some(open) = self.state.question_mut(id).cloned() else {
-            return self.show(cx, id);
+            return self.show_again(cx, id);
         };
         match consider::configured(cx, &self.identity, open) {
-            QuestionStep::Wait(_) => self.show(cx, id),
+            QuestionStep::Wait(_) => self.show_again(cx, id),
             step => self.question_step(cx, step),
         }
     }
@@ -243,7 +241,7 @@ impl Call {
 
     fn permission_step(&mut self, cx: &mut Context, id: &PromptId, step: PermissionStep) {
         match step {
-            PermissionStep::ShowAgain => self.show(cx, id),
+            PermissionStep::ShowAgain => self.show_again(cx, id),
             PermissionStep::Run { prepared, new_text } => {
                 let title = prepared.title;
                 self.approved = Some(prepared.hash);
@@ -256,7 +254,7 @@ impl Call {
 
     fn delivery_step(&mut self, cx: &mut Context, id: &PromptId, step: DeliveryStep) {
         match step {
-            DeliveryStep::ShowAgain => self.show(cx, id),
+            DeliveryStep::ShowAgain => self.show_again(cx, id),
             DeliveryStep::Deliver(held) => self.finish(cx, held.end, held.output),
             DeliveryStep::End(ending) => self.finish_aside(cx, ending),
         }
@@ -275,7 +273,7 @@ impl Call {
         let step = consider::reply(cx, &self.identity, open, answer, shown);
         let open = open.clone();
         match step {
-            ReplyStep::ShowAgain => self.show(cx, id),
+            ReplyStep::ShowAgain => self.show_again(cx, id),
             ReplyStep::Answered(found) => self.answered(cx, &open, found),
             ReplyStep::Unanswered(none) => self.unanswered(cx, &open, none),
         }

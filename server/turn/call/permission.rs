@@ -3,7 +3,7 @@
 use crate::{
     call::{
         identity::CallIdentity,
-        permit::{self, Permit, Refused},
+        permit::{self, Permit},
         prompt::{CallEnding, NO_FITTING_ANSWER, WaitingPrompt},
     },
     context::Context,
@@ -88,7 +88,7 @@ impl PermissionPrompt {
             }
         };
         Self {
-            each_time: cx.tool(&identity.tool).run == RunRule::Ask,
+            each_time: cx.tool(&identity.tool).run == Some(RunRule::Ask),
             waiting: WaitingPrompt::new(id, parked, cx.now),
             prepared: Box::new(prepared),
         }
@@ -172,12 +172,15 @@ impl PermissionPrompt {
         PermissionStep::End(not_allowed(cx, identity, note.as_deref()))
     }
 
-    /// Settles this prompt by a permission for the rest of the turn.
-    pub(super) fn settle_for_turn(&self, cx: &mut Context) {
-        let closed = Closed::Permitted {
-            permission: Permission::Turn.into(),
-            new_text: None,
-            shown: None,
+    /// Settles this prompt by a permission for the rest of the turn, or by the configuration.
+    pub(super) fn settle_unasked(&self, cx: &mut Context, is_configured: bool) {
+        let closed = match is_configured {
+            true => Closed::Configured,
+            false => Closed::Permitted {
+                permission: Permission::Turn.into(),
+                new_text: None,
+                shown: None,
+            },
         };
         self.waiting
             .settle_elsewhere(cx, closed, DismissReason::Permitted);
@@ -260,6 +263,7 @@ pub(super) fn decide(
         must_ask: prepared.must_ask.is_some(),
         approved: prepared.approved,
         permitted: approved || cx.memory().is_permitted(&prepared.hash),
+        in_client: rules.in_client,
         attached: cx.client.is_some() || given,
         detached: if was_asked {
             DetachedMode::Stop
@@ -270,7 +274,7 @@ pub(super) fn decide(
 }
 
 /// The reason that refuses all calls of a tool but reading ones, before any person is asked.
-pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<Refused> {
+pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<ResultReason> {
     let rules = cx.tool(tool);
     let permit = permit::permit(&permit::Facts {
         mode: cx.mode(),
@@ -281,40 +285,14 @@ pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<Refused> {
         must_ask: false,
         approved: false,
         permitted: true,
+        in_client: rules.in_client,
         attached: true,
         detached: rules.detached.run,
     });
     match permit {
         Permit::Refuse(why) => Some(why),
-        Permit::Run | Permit::Ask | Permit::Park => None,
+        Permit::Run | Permit::RunAsConfigured | Permit::Ask | Permit::Park => None,
     }
-}
-
-/// The sentence for a refusal of a tool's calls.
-pub(crate) fn why(cx: &Context, tool: &str, refused: Refused) -> String {
-    match refused {
-        Refused::Trust => "the workspace is not trusted".into(),
-        Refused::Key => format!("conversation.tools.{tool}.run is deny"),
-        Refused::Mode => format!("the mode is {}", cx.mode().word()),
-        Refused::NeedsApproval => "nobody is there to approve it".into(),
-    }
-}
-
-/// The end of a call that may not run.
-pub(super) fn refused(cx: &Context, tool: &str, why: Refused) -> CallEnding {
-    let (reason, text) = match why {
-        Refused::Trust => (ResultReason::NotTrusted, cx.text().not_trusted(tool)),
-        Refused::Key => (
-            ResultReason::DeniedByConfiguration,
-            cx.text().denied_by_key(tool),
-        ),
-        Refused::Mode => (
-            ResultReason::DeniedByMode(Some(cx.mode())),
-            cx.text().denied_by_mode(tool, cx.mode()),
-        ),
-        Refused::NeedsApproval => (ResultReason::NeedsApproval, cx.text().needs_approval(tool)),
-    };
-    CallEnding { reason, text }
 }
 
 /// The end of a call that a person refused. With a note, or after any message of the user, the person is asked again.

@@ -1,7 +1,10 @@
 //! Permission to run a call and to deliver its result: two functions that read as tables. Both prompts are always
 //! for humans.
 
-use crate::rules::{Class, DetachedMode, Mode, ResultRule, RunRule};
+use crate::{
+    record::ResultReason,
+    rules::{Class, DetachedMode, Mode, ResultRule, RunRule},
+};
 
 /// The inputs of [`permit`].
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +12,7 @@ pub struct Facts {
     /// The turn's mode.
     pub mode: Mode,
     /// The tool's `run`.
-    pub run: RunRule,
+    pub run: Option<RunRule>,
     /// Effects of the call.
     pub class: Class,
     /// Whether the user trusts the workspace.
@@ -22,6 +25,8 @@ pub struct Facts {
     pub approved: bool,
     /// Whether a person permitted exactly this call in this turn.
     pub permitted: bool,
+    /// Whether the tool runs in the client; `run` is then what is configured for its own name.
+    pub in_client: bool,
     /// Whether a client is attached.
     pub attached: bool,
     /// `detached.run` of the tool.
@@ -29,48 +34,41 @@ pub struct Facts {
 }
 
 /// Decision about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permit {
     /// Run without asking.
     Run,
+    /// Run without asking, and put on record that the configuration allowed the call.
+    RunAsConfigured,
     /// Ask the client.
     Ask,
     /// Stop the turn at the prompt.
     Park,
     /// Refuse for this reason.
-    Refuse(Refused),
-}
-
-/// Reason why a call may not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// The workspace is not trusted.
-    Trust,
-    /// `run = deny`.
-    Key,
-    /// The mode of the turn does not allow it.
-    Mode,
-    /// The call needs approval, and nobody can be asked.
-    NeedsApproval,
+    Refuse(ResultReason),
 }
 
 /// Decides whether a call may run.
 #[must_use]
 pub fn permit(facts: &Facts) -> Permit {
     let reads = facts.class == Class::Reads;
-    if facts.run == RunRule::Deny {
-        return Permit::Refuse(Refused::Key);
+    if facts.run == Some(RunRule::Deny) {
+        return Permit::Refuse(ResultReason::DeniedByConfiguration);
     }
     if !facts.trusted && !reads {
-        return Permit::Refuse(Refused::Trust);
+        return Permit::Refuse(ResultReason::NotTrusted);
     }
     if facts.mode == Mode::Plan && !reads {
-        return Permit::Refuse(Refused::Mode);
+        return Permit::Refuse(ResultReason::DeniedByMode(Some(facts.mode)));
     }
     // With `run = "ask"` a person is asked each time; an earlier approval does not replace that.
-    let approved = facts.approved && facts.run != RunRule::Ask;
+    let approved = facts.approved && facts.run != Some(RunRule::Ask);
     if facts.permitted || approved || !asking_is_due(facts) {
         return Permit::Run;
+    }
+    // Nobody but the user can tell that a tool of the client does no harm.
+    if facts.in_client && facts.run == Some(RunRule::Unattended) && !facts.must_ask {
+        return Permit::RunAsConfigured;
     }
     if facts.attached {
         return Permit::Ask;
@@ -83,7 +81,7 @@ pub fn permit(facts: &Facts) -> Permit {
         {
             Permit::Run
         }
-        _ => Permit::Refuse(Refused::NeedsApproval),
+        _ => Permit::Refuse(ResultReason::NeedsApproval),
     }
 }
 
@@ -93,12 +91,12 @@ fn asking_is_due(facts: &Facts) -> bool {
         return true;
     }
     match (facts.run, facts.mode, facts.class) {
-        (RunRule::Unattended, ..) => false,
-        (RunRule::Ask | RunRule::Deny, ..) => true,
-        (RunRule::ByMode, _, Class::Reads) => false,
-        (RunRule::ByMode, Mode::Ask | Mode::Plan, _) => true,
-        (RunRule::ByMode, Mode::Edits, class) => class == Class::More,
-        (RunRule::ByMode, Mode::Auto, _) => false,
+        (Some(RunRule::Unattended), ..) => false,
+        (Some(RunRule::Ask | RunRule::Deny), ..) => true,
+        (None, _, Class::Reads) => false,
+        (None, Mode::Ask | Mode::Plan, _) => true,
+        (None, Mode::Edits, class) => class == Class::More,
+        (None, Mode::Auto, _) => false,
     }
 }
 

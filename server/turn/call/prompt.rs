@@ -4,10 +4,10 @@
 use crate::{
     call::identity::CallIdentity,
     context::Context,
-    effect::{DismissReason, Settled, Update},
+    effect::DismissReason,
     input::Time,
     question::Misfit,
-    record::{By, Closed, Event, Level, PromptId, Reason, ResultReason, Showing},
+    record::{Closed, Event, Level, PromptId, ResultReason, Showing},
     rules::{Client, limits},
 };
 
@@ -62,15 +62,11 @@ impl WaitingPrompt {
         self.close(cx);
     }
 
-    /// Takes the prompt off the client's screen and tells the clients that it was withdrawn.
+    /// Takes the prompt off the client's screen.
     pub(super) fn close(self, cx: &mut Context) {
         if !self.parked {
             cx.close_prompt(&self.id, DismissReason::Withdrawn);
         }
-        cx.tell(Update::QuestionClosed {
-            prompt: self.id,
-            settled: Settled::Cancelled(Reason::Withdrawn),
-        });
     }
 
     /// Counts an answer that does not fit. Returns whether the prompt may be shown again.
@@ -99,17 +95,13 @@ impl WaitingPrompt {
 
     /// Settles a `runTool` or `deliverResult` prompt with a person's answer.
     pub(super) fn settle(&self, cx: &mut Context, closed: Closed) {
-        let settled = Settled::Answered {
-            by: By::User,
-            answer: closed.answer(),
-        };
-        self.record(cx, closed, settled);
+        self.record(cx, closed);
     }
 
     /// Settles a `runTool` or `deliverResult` prompt that a person declined to answer.
     pub(super) fn decline(&self, cx: &mut Context, note: Option<String>, shown: Option<Showing>) {
         let closed = Closed::Declined { note, shown };
-        self.record(cx, closed, Settled::Cancelled(Reason::User));
+        self.record(cx, closed);
     }
 
     /// Settles a `runTool` or `deliverResult` prompt that could not be shown. Returns the end of the call.
@@ -120,41 +112,25 @@ impl WaitingPrompt {
         why: String,
     ) -> CallEnding {
         let text = cx.text().not_shown(&identity.tool, &why);
-        let settled = Settled::Cancelled(Reason::BackendError);
-        self.record(cx, Closed::Failed { why }, settled);
+        self.record(cx, Closed::Failed { why: why.clone() });
         CallEnding {
-            reason: ResultReason::PromptFailed,
+            reason: ResultReason::PromptFailed { why },
             text,
         }
     }
 
-    /// Settles this prompt by the answer to another one.
+    /// Settles this prompt by the answer to another one, or by the configuration.
     pub(super) fn settle_elsewhere(&self, cx: &mut Context, closed: Closed, reason: DismissReason) {
-        let settled = Settled::Answered {
-            by: By::User,
-            answer: closed.answer(),
-        };
-        cx.record(Event::PromptClosed {
-            prompt: self.id.clone(),
-            closed,
-        });
+        self.record(cx, closed);
         if !self.parked {
             cx.close_prompt(&self.id, reason);
         }
-        cx.tell(Update::QuestionClosed {
-            prompt: self.id.clone(),
-            settled,
-        });
     }
 
-    fn record(&self, cx: &mut Context, closed: Closed, settled: Settled) {
+    fn record(&self, cx: &mut Context, closed: Closed) {
         cx.record(Event::PromptClosed {
             prompt: self.id.clone(),
             closed,
-        });
-        cx.tell(Update::QuestionClosed {
-            prompt: self.id.clone(),
-            settled,
         });
     }
 }

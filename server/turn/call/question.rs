@@ -3,7 +3,7 @@
 use crate::{
     call::{identity::CallIdentity, prompt::WaitingPrompt},
     context::{Context, InquiryQuestion},
-    effect::{Prompt, PromptKind, Settled, Update},
+    effect::{Prompt, PromptKind},
     question::Question,
     record::{Event, InquiryResponse, PromptId, PromptSubject, Reason},
     rules::{Target, ToolRules, limits},
@@ -67,6 +67,7 @@ impl OpenQuestion {
             call: identity.key,
             source: rules.source(&identity.tool),
             question: question.clone(),
+            label: label(cx, &identity.tool, &rules, &question.id),
             live: live.is_some(),
         });
         Self {
@@ -167,28 +168,6 @@ impl OpenQuestion {
         }
     }
 
-    /// Tells the clients that the question was settled. A question that the configuration settled is new to them, so they
-    /// are sent the whole question, by the id of its pair.
-    pub(super) fn tell_settled(&self, cx: &mut Context, identity: &CallIdentity, settled: Settled) {
-        let prompt = match self.prompt_id() {
-            Some(prompt) => prompt,
-            None if !settled.is_by_configuration() => return,
-            None => {
-                let prompt = PromptId(self.pair.clone());
-                let shown = self.prompt_as(cx, identity, &prompt);
-                cx.tell(Update::QuestionOpened {
-                    prompt: prompt.clone(),
-                    call: shown.call_id,
-                    kind: shown.kind,
-                    label: shown.label,
-                    text: shown.text,
-                });
-                prompt
-            }
-        };
-        cx.tell(Update::QuestionClosed { prompt, settled });
-    }
-
     /// The prompt as a client shows it; `None` if a model is asked.
     pub(super) fn prompt(&self, cx: &Context, identity: &CallIdentity) -> Option<Prompt> {
         let id = self.prompt.as_ref()?.id();
@@ -218,6 +197,12 @@ pub(super) fn can_show(cx: &Context, question: &Question) -> bool {
     cx.client
         .as_ref()
         .is_some_and(|client| client.questions && (client.secret || !question.is_secret()))
+}
+
+/// The label that does not follow from the question's source: a configured one, or the server's.
+fn label(cx: &Context, tool: &str, rules: &ToolRules, question: &str) -> Option<String> {
+    let configured = cx.rules.question(tool, question).prompt_label;
+    configured.or_else(|| rules.server_label())
 }
 
 /// The question as it is recorded and routed, with `exclusive` from tool, source and configuration. A secret always

@@ -69,11 +69,11 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
         call.state = State::Done;
         return (call, Next::Done);
     }
+    // Clients have not seen anything of the interrupted turn.
+    call.tell_again(cx);
     if matches!(past.state(), CallState::Made | CallState::Proposed) {
         return (call, Next::Begin(details.arguments));
     }
-    // Clients have not seen anything of the interrupted turn.
-    call.tell_call(cx, false, past.tool());
     match past.state().clone() {
         CallState::Ending(end) => finish(cx, &mut call, &end),
         CallState::Held { end, delivery } => {
@@ -150,8 +150,26 @@ fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
         PendingEnd::PromptFailed { why } => cx.text().not_shown(tool, why),
         PendingEnd::Cancelled => cx.text().cancelled(),
     };
-    let reason = end.reason();
+    let reason = match end {
+        PendingEnd::Unanswered(pair) => ResultReason::Unanswered {
+            why: why_unanswered(cx, pair),
+        },
+        _ => end.reason(),
+    };
     call.finish_aside(cx, CallEnding { reason, text });
+}
+
+/// Why a question has no answer, in words for a person.
+fn why_unanswered(cx: &Context, pair: &str) -> String {
+    match cx.history.question(pair).map(|asked| asked.state()) {
+        Some(QuestionState::Unanswered {
+            reason,
+            backend,
+            why,
+            ..
+        }) => reason.of_no_answer(backend.as_ref(), why.as_deref()),
+        _ => String::new(),
+    }
 }
 
 /// The text for the model about a question without an answer.

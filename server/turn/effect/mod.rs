@@ -1,6 +1,7 @@
 //! The closed list of what a turn wants done. The engine performs effects in order, and never waits for one
 //! but `Record`: an event is on disk before what comes after it is performed.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
 };
 
 mod request;
+pub mod updates;
 
 pub use request::{CallResult, Message, Request, RequestKind, Sending, SideRequest};
 
@@ -90,9 +92,9 @@ pub enum Update {
         id: String,
         /// The name of the tool, as the model wrote it.
         name: String,
-        /// What the call does, in one line.
+        /// One line that describes the call.
         title: String,
-        /// As the model gave them.
+        /// Arguments, as the model gave them.
         arguments: Value,
         /// Whether it runs already.
         running: bool,
@@ -107,7 +109,7 @@ pub enum Update {
         summary: String,
         /// With which status a command exited.
         exit_status: Option<i32>,
-        /// The change that was made.
+        /// The change that was made. It is not on record: only a client that sees the call end is told.
         diff: Option<String>,
     },
     /// A prompt was opened (or parked).
@@ -118,9 +120,9 @@ pub enum Update {
         call: String,
         /// Whether it is a question, `runTool` or `deliverResult`.
         kind: PromptKind,
-        /// Who asks, as the header of the prompt.
+        /// Header of the prompt, which names the asker.
         label: String,
-        /// What is asked, in one line.
+        /// The question in one line.
         text: String,
     },
     /// A prompt was settled.
@@ -134,30 +136,30 @@ pub enum Update {
     Inquiry {
         /// The provider's ids of the calls.
         calls: Vec<String>,
-        /// Where it stands.
+        /// Status of the inquiry.
         status: InquiryStatus,
     },
     /// A message of the user's was taken in.
     Steered {
-        /// What the user said.
+        /// The user's text.
         text: String,
     },
     /// A request is sent again.
     Retry {
         /// Counts from 1.
         attempt: u32,
-        /// How long the turn waits before it sends the request again.
+        /// Delay before the request is sent again.
         after: std::time::Duration,
-        /// Why the last try failed, in words of the provider.
+        /// Failure of the last try, in words of the provider.
         reason: String,
         /// The step whose shown text is void, because its response is asked for again.
         discard_step: Option<u32>,
     },
     /// Something that the user is to know.
     Notice {
-        /// How grave it is.
+        /// Severity of the notice.
         level: Level,
-        /// What it is, in whole sentences.
+        /// Text of the notice, in whole sentences.
         text: String,
     },
     /// Tokens of the turn so far.
@@ -169,12 +171,12 @@ pub enum Update {
     },
 }
 
-/// How a prompt was settled, for clients.
+/// Outcome of a prompt, as sent to clients.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {
     /// With an answer; none for a secret.
     Answered {
-        /// Who or what answered.
+        /// The answerer.
         by: By,
         /// The answer; none for a secret.
         answer: Option<Value>,
@@ -194,7 +196,7 @@ impl Settled {
     }
 }
 
-/// Why a prompt is taken off a client's screen.
+/// Reason for which a prompt is taken off a client's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DismissReason {
     /// The turn or the call is over, or what was asked has changed.
@@ -225,19 +227,21 @@ impl Vocabulary for DismissReason {
     }
 }
 
-/// Where an inquiry stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Status of an inquiry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum InquiryStatus {
     /// A model is being asked.
     Asked,
     /// The model gave an answer that fits.
     Answered,
-    /// It did not.
+    /// The model gave no answer that fits.
     Failed,
 }
 
-/// What a prompt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Kind of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum PromptKind {
     /// A tool's question.
     Question,
@@ -258,19 +262,19 @@ pub struct Prompt {
     pub call_id: String,
     /// The name of the tool, as the model wrote it.
     pub tool: String,
-    /// As the model gave them.
+    /// Arguments, as the model gave them.
     pub arguments: Value,
     /// The MCP server that the tool comes from.
     pub server: Option<String>,
-    /// What it is for.
+    /// Kind of the prompt.
     pub kind: PromptKind,
-    /// Who asks, as the header of the prompt.
+    /// Header of the prompt, which names the asker.
     pub label: String,
-    /// What is asked, in one line.
+    /// The question in one line.
     pub text: String,
     /// Several, above it.
     pub context: Option<String>,
-    /// What counts as an answer.
+    /// The type of answers that fit.
     pub answer_type: AnswerType,
     /// The answer may be left out: null.
     pub optional: bool,
@@ -280,15 +284,15 @@ pub struct Prompt {
     pub remember: bool,
     /// Only a human may answer.
     pub exclusive: bool,
-    /// Whose question it is, as it stands on record.
+    /// Recorded origin of the question.
     pub source: Source,
-    /// What would run, or be delivered.
+    /// Preview of the call, or of the result to deliver.
     pub preview: Option<Preview>,
-    /// Its place among the open prompts of the turn, counted from 1, and how many they are.
+    /// Place among the open prompts of the turn, from 1, and their number.
     pub position: (usize, usize),
 }
 
-/// What a person approved for good.
+/// An approval for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Of all that the approval covers: what was shown, and what else would make it another call.
@@ -297,24 +301,24 @@ pub struct Approval {
     pub tool: String,
     /// The title of the call.
     pub title: String,
-    /// What was shown.
+    /// The preview that was shown.
     pub preview: Option<Preview>,
 }
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct End {
     /// Whether the turn completed, failed, was cancelled or was interrupted.
     pub outcome: Outcome,
     /// The text of the last step.
     pub answer: Option<String>,
-    /// That text as JSON, with a schema.
+    /// The answer as JSON, if a schema was given.
     pub structured: Option<Value>,
-    /// Why, where it failed.
+    /// The failure, if the turn failed.
     pub error: Option<TurnError>,
     /// Tokens, inquiries included.
     pub usage: Usage,
-    /// What was refused, but for what a person refused.
+    /// Refusals, without those by a person.
     pub refusals: Vec<Refusal>,
     /// The open prompts of an interrupted turn.
     pub prompts: Vec<Prompt>,

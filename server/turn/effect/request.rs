@@ -16,18 +16,18 @@ use crate::{
 pub struct Request {
     /// The id that its pieces and its failure name.
     pub id: RequestId,
-    /// Whose it is.
+    /// Owner of the request.
     pub kind: RequestKind,
-    /// What is forced.
+    /// The forced tool choice.
     pub tool_choice: ToolChoice,
     /// The model reasons: as configured, but for a retry or an inquiry with a forced tool that it takes only
     /// without.
     pub reasoning: bool,
-    /// What its model refused in this conversation: sent without.
+    /// Features that its model refused in this conversation, which are not sent.
     pub without: BTreeSet<Feature>,
 }
 
-/// Whose request it is.
+/// Owner of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequestKind {
     /// The turn's next step: the whole transcript.
@@ -44,11 +44,11 @@ pub enum RequestKind {
 /// One side request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideRequest {
-    /// How the answer is asked for.
+    /// Strategy of the inquiry.
     pub strategy: Strategy,
     /// An assistant of its own; the conversation then goes as text.
     pub assistant: Option<Assistant>,
-    /// What follows the shared transcript, alternating, a user's message first and last.
+    /// Messages after the shared transcript, alternating, with a user's message first and last.
     pub messages: Vec<Message>,
     /// The schema of the answer, for `structured` alone.
     pub schema: Option<Value>,
@@ -63,7 +63,7 @@ pub enum Message {
     User {
         /// Provider's id, tool and content.
         results: Vec<CallResult>,
-        /// What is asked.
+        /// The questions as text.
         text: String,
     },
     /// A reply that did not answer, verbatim.
@@ -77,19 +77,19 @@ pub struct CallResult {
     pub id: String,
     /// The tool that was called.
     pub name: String,
-    /// What the model is told.
+    /// Text for the model.
     pub content: String,
-    /// It is an error.
+    /// Whether the result is an error.
     pub is_error: bool,
 }
 
-/// How the next request is sent.
+/// Options of the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sending {
     /// The tool choice on the wire.
     pub tool_choice: ToolChoice,
     /// Whether the model reasons.
     pub reasoning: bool,
-    /// What to tell the model first.
+    /// Directive to send first.
     pub directive: Option<DirectiveKind>,
 }

@@ -78,7 +78,7 @@ pub enum CallState {
     Asking(String),
     /// The call has a result that the model may not see yet.
     Held {
-        /// How the call ended.
+        /// End of the call.
         end: CallEnd,
         /// Decision about the delivery to the model.
         delivery: DeliveryState,
@@ -117,7 +117,7 @@ pub enum PendingEnd {
     },
     /// The prompt could not be shown.
     PromptFailed {
-        /// Why, in words.
+        /// The failure in words.
         why: String,
     },
     /// The call was cancelled.
@@ -289,6 +289,10 @@ impl CallHistory {
                 }
                 None => CallState::Due,
             },
+            Closed::Configured => {
+                self.details_mut().permitted = Some(hash.to_owned());
+                CallState::Due
+            }
             Closed::Declined { note, .. } => {
                 CallState::Ending(PendingEnd::Declined { note: note.clone() })
             }
@@ -319,7 +323,7 @@ impl CallHistory {
                 *delivery = DeliveryState::Allowed;
                 return;
             }
-            Closed::Permitted { .. } => {
+            Closed::Permitted { .. } | Closed::Configured => {
                 *delivery = DeliveryState::Unasked;
                 return;
             }
@@ -386,13 +390,13 @@ impl PendingEnd {
     #[must_use]
     pub fn reason(&self) -> ResultReason {
         match self {
-            Self::Unanswered(_) => ResultReason::Unanswered,
+            Self::Unanswered(_) => ResultReason::Unanswered { why: String::new() },
             // A note may be blank on record.
             Self::Declined { note } => ResultReason::Declined {
                 noted: note.as_ref().is_some_and(|note| !note.trim().is_empty()),
             },
             Self::Withheld { .. } => ResultReason::Withheld,
-            Self::PromptFailed { .. } => ResultReason::PromptFailed,
+            Self::PromptFailed { why } => ResultReason::PromptFailed { why: why.clone() },
             Self::Cancelled => ResultReason::Cancelled,
         }
     }

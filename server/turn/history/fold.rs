@@ -11,7 +11,7 @@ use crate::{
     question::{Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Event, InquiryResponse, Permission, PromptId,
-        PromptSubject, Reason, RefusalCause,
+        PromptSubject, Reason,
     },
 };
 
@@ -62,8 +62,14 @@ impl TurnHistory {
                 call,
                 source,
                 question,
+                label,
                 live,
-            } => self.ask(id, *call, source, question, *live),
+            } => {
+                self.ask(id, *call, source, question, *live);
+                if let Some(asked) = self.questions.get_mut(id) {
+                    asked.label.clone_from(label);
+                }
+            }
             Event::InquiryResponse { id, response, .. } => self.answer(id, response),
             Event::ToolResult {
                 call,
@@ -71,6 +77,7 @@ impl TurnHistory {
                 content,
                 held,
                 details,
+                ..
             } => {
                 if *held {
                     if let Some(call) = self.open_call(*call) {
@@ -250,6 +257,7 @@ impl TurnHistory {
             call: key,
             source: source.clone(),
             question: question.clone(),
+            label: None,
             live,
             before: self.memory.failed(&call.tool, question).cloned(),
             prompt: None,
@@ -301,15 +309,16 @@ impl TurnHistory {
             }
             QuestionState::Unanswered { reason, .. } => {
                 call.unanswered(id, reason);
-                self.memory.count_refusal(RefusedCall {
-                    call: asked.call,
-                    tool: call.tool.to_string(),
-                    arguments: call.arguments(),
-                    cause: RefusalCause::Question {
-                        id: asked.question.id.clone(),
-                        reason: reason.clone(),
-                    },
-                });
+                if let Some(refusal) = reason.refusal() {
+                    self.memory.count_refusal(RefusedCall {
+                        call: asked.call,
+                        tool: call.tool.to_string(),
+                        arguments: call.arguments(),
+                        reason: refusal,
+                        question: Some(asked.question.id.clone()),
+                        key: reason.refusing_key(&call.tool, &asked.question.id),
+                    });
+                }
                 note_failure(&mut self.memory, &call.tool, asked);
             }
             QuestionState::Open | QuestionState::Prompted(_) => {}
@@ -324,12 +333,16 @@ impl TurnHistory {
         let Some(reason) = end.reason() else {
             return;
         };
-        self.memory.count_refusal(RefusedCall {
-            call: key,
-            tool: call.tool.to_string(),
-            arguments: arguments.clone(),
-            cause: RefusalCause::Call(reason.clone()),
-        });
+        if let Some(refusal) = reason.refusal() {
+            self.memory.count_refusal(RefusedCall {
+                call: key,
+                tool: call.tool.to_string(),
+                arguments: arguments.clone(),
+                reason: refusal,
+                question: None,
+                key: reason.refusing_key(&call.tool),
+            });
+        }
         if reason.refuses_repetition() {
             self.memory.refuse(&call.tool, arguments, reason);
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     question::Question,
-    record::{Backend, CallKey, Reason, RefusalCause, ResultReason, Word},
+    record::{Backend, CallKey, Reason, RefusalReason, ResultReason, Word},
 };
 
 /// The memory of one turn: values only, no text.
@@ -48,8 +48,12 @@ pub struct RefusedCall {
     pub tool: String,
     /// The arguments of the call; null if they were not valid JSON.
     pub arguments: Value,
-    /// Cause of the refusal.
-    pub cause: RefusalCause,
+    /// Reason of the refusal.
+    pub reason: RefusalReason,
+    /// The id of the question that was refused; none for a call.
+    pub question: Option<String>,
+    /// The key of the configuration that refused it.
+    pub key: Option<String>,
 }
 
 impl TurnMemory {
@@ -141,7 +145,7 @@ impl TurnMemory {
         self.edits_permitted = true;
     }
 
-    /// Counts a refusal. Causes that are not refusals are ignored.
+    /// Counts a refusal, the same one once.
     pub(super) fn count_refusal(&mut self, refused: RefusedCall) {
         let same = |known: &RefusedCall| {
             RefusedCall {
@@ -149,7 +153,7 @@ impl TurnMemory {
                 ..refused.clone()
             } == *known
         };
-        if refused.cause.reason().is_some() && !self.refusals.iter().any(same) {
+        if !self.refusals.iter().any(same) {
             let after = self
                 .refusals
                 .partition_point(|known| known.call <= refused.call);

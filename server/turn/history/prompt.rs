@@ -72,13 +72,18 @@ impl PromptState {
             (PromptSubject::RunTool { .. }, Closed::Permitted { permission, .. }) => {
                 permission.known().map_or(Self::Unknown, Self::Permitted)
             }
+            (PromptSubject::RunTool { .. }, Closed::Configured) => {
+                Self::Permitted(Permission::Once)
+            }
             (PromptSubject::DeliverResult, Closed::Delivered { deliver, .. }) => {
                 Self::Delivered(*deliver)
             }
             (_, Closed::Declined { .. }) => Self::Declined,
             (_, Closed::Withdrawn) => Self::Withdrawn,
             (_, Closed::Failed { .. }) => Self::Failed,
-            (_, Closed::Permitted { .. } | Closed::Delivered { .. }) => Self::Unknown,
+            (_, Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. }) => {
+                Self::Unknown
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ pub struct QuestionHistory {
     pub(super) call: CallKey,
     pub(super) source: Source,
     pub(super) question: Question,
+    pub(super) label: Option<String>,
     pub(super) live: bool,
     pub(super) before: Option<FailedQuestion>,
     pub(super) prompt: Option<PromptId>,
@@ -68,6 +69,12 @@ impl QuestionHistory {
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
+    }
+
+    /// The label that is configured for the question.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// Whether the tool ran on while it asked, so that a resume cannot answer.

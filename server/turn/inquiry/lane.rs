@@ -42,8 +42,9 @@ impl Lane {
         let strategy = match cx.rules.inquiry.strategy {
             StrategyRule::Auto if is_of_another(cx, wanted) => Strategy::Structured,
             StrategyRule::Auto => Strategy::InBand,
-            StrategyRule::Named(Strategy::ForcedTool) if !takes_forced(cx) => Strategy::InBand,
-            StrategyRule::Named(strategy) => strategy,
+            StrategyRule::ForcedTool if takes_forced(cx) => Strategy::ForcedTool,
+            StrategyRule::InBand | StrategyRule::ForcedTool => Strategy::InBand,
+            StrategyRule::Structured => Strategy::Structured,
         };
         Self::new(cx, strategy, wanted)
     }

@@ -169,7 +169,7 @@ impl MediaType {
 
     /// `an image` or `a PDF`.
     #[must_use]
-    pub fn words(&self) -> &'static str {
+    pub fn noun(&self) -> &'static str {
         match self {
             Self::Pdf => "a PDF",
             Self::Other(_) => "a file of an unknown type",
@@ -278,7 +278,7 @@ mod tests {
             ),
         ] {
             let kind = MediaType::of_mime(mime);
-            assert_eq!((kind.most(), kind.words()), (most, words), "{mime}");
+            assert_eq!((kind.most(), kind.noun()), (most, words), "{mime}");
             assert_eq!(kind.is_taken_by(true, false), by_images, "{mime}");
             assert_eq!(kind.is_taken_by(false, true), by_documents, "{mime}");
             assert!(!kind.is_taken_by(false, false), "{mime}");

@@ -1,4 +1,4 @@
-//! What Aside itself tells the model.
+//! Directives, which Aside itself sends to the model.
 
 use super::{ModelText, Sentence};
 use crate::record::DirectiveKind;

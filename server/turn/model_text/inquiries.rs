@@ -1,4 +1,4 @@
-//! What a model is asked in a side request, and what is wrong with its replies.
+//! Sentences of inquiries: questions to a model, and faults of its replies.
 
 use super::{ModelText, Sentence};
 

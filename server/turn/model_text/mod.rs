@@ -28,6 +28,7 @@ impl Default for ModelText {
         Self {
             templates: Sentence::ALL.map(Sentence::english),
         }
+        .rotated(crate::swapped::places())
     }
 }
 

@@ -1,8 +1,8 @@
-//! Why a call ended that its tool did not end. These texts are exact: tests and models rely on them.
+//! Results of calls that their tool did not end. These texts are exact: tests and models rely on them.
 
 use super::{ModelText, Sentence};
 use crate::{
-    record::{Backend, Reason, RefusalCause, ResultReason, Vocabulary, Word},
+    record::{Backend, Reason, ResultReason, Vocabulary, Word},
     rules::Mode,
 };
 
@@ -91,62 +91,24 @@ impl ModelText {
         self.with_note(text, note)
     }
 
-    /// The tool's `run` is `deny`.
+    /// A rule refuses the call or its result, or a person refused the same call before in this turn. `mode` is the
+    /// turn's.
     #[must_use]
-    pub fn denied_by_key(&self, tool: &str) -> String {
-        self.render(Sentence::DeniedByConfiguration, &[("tool", tool)])
-    }
-
-    /// A rule of the user's denies its command.
-    #[must_use]
-    pub fn denied_by_rule(&self, tool: &str) -> String {
-        self.render(Sentence::DeniedByRule, &[("tool", tool)])
-    }
-
-    /// The mode does not allow it.
-    #[must_use]
-    pub fn denied_by_mode(&self, tool: &str, mode: Mode) -> String {
-        let values = [("tool", tool), ("mode", mode.word())];
-        self.render(Sentence::DeniedByMode, &values)
-    }
-
-    /// The workspace is not trusted.
-    #[must_use]
-    pub fn not_trusted(&self, tool: &str) -> String {
-        self.render(Sentence::NotTrusted, &[("tool", tool)])
-    }
-
-    /// It needs approval and nobody is there.
-    #[must_use]
-    pub fn needs_approval(&self, tool: &str) -> String {
-        self.render(Sentence::NeedsApproval, &[("tool", tool)])
-    }
-
-    /// The same call was refused before in this turn, for this reason. `mode` is the turn's.
-    #[must_use]
-    pub fn refused_again(&self, tool: &str, reason: &ResultReason, mode: Mode) -> String {
-        match reason {
-            ResultReason::DeniedByConfiguration => self.denied_by_key(tool),
-            ResultReason::DeniedByRule => self.denied_by_rule(tool),
-            ResultReason::DeniedByMode(recorded) => {
-                self.denied_by_mode(tool, recorded.unwrap_or(mode))
-            }
-            ResultReason::NotTrusted => self.not_trusted(tool),
-            ResultReason::NeedsApproval => self.needs_approval(tool),
-            _ => self.not_allowed(tool, None),
-        }
-    }
-
-    /// Something was refused, and by no person. `mode` is the turn's.
-    #[must_use]
-    pub fn refusal(&self, tool: &str, cause: &RefusalCause, mode: Mode) -> String {
-        match cause {
-            RefusalCause::Call(ResultReason::WithheldUnattended) => {
-                self.result_needs_approval(tool)
-            }
-            RefusalCause::Call(reason) => self.refused_again(tool, reason, mode),
-            RefusalCause::Question { id, reason } => self.unanswered(tool, id, reason, None, None),
-        }
+    pub fn refused(&self, tool: &str, reason: &ResultReason, mode: Mode) -> String {
+        let sentence = match reason {
+            ResultReason::DeniedByConfiguration => Sentence::DeniedByConfiguration,
+            ResultReason::DeniedByRule => Sentence::DeniedByRule,
+            ResultReason::DeniedByMode(_) => Sentence::DeniedByMode,
+            ResultReason::NotTrusted => Sentence::NotTrusted,
+            ResultReason::NeedsApproval => Sentence::NeedsApproval,
+            ResultReason::WithheldUnattended => Sentence::WithheldUnattended,
+            _ => Sentence::NotAllowed,
+        };
+        let mode = match reason {
+            ResultReason::DeniedByMode(Some(recorded)) => *recorded,
+            _ => mode,
+        };
+        self.render(sentence, &[("tool", tool), ("mode", mode.word())])
     }
 
     /// A `runTool` or `deliverResult` prompt could not be shown.
@@ -162,12 +124,6 @@ impl ModelText {
         self.with_note(text, note)
     }
 
-    /// The result needs approval and nobody is there.
-    #[must_use]
-    pub fn result_needs_approval(&self, tool: &str) -> String {
-        self.render(Sentence::WithheldUnattended, &[("tool", tool)])
-    }
-
     /// The arguments are no JSON object.
     #[must_use]
     pub fn invalid_arguments(&self, tool: &str, what: &str) -> String {
@@ -175,19 +131,19 @@ impl ModelText {
         self.render(Sentence::InvalidArguments, &values)
     }
 
-    /// There is no such tool.
+    /// The result of a call of an unknown tool.
     #[must_use]
     pub fn no_tool(&self, tool: &str) -> String {
         self.render(Sentence::UnknownTool, &[("tool", tool)])
     }
 
-    /// Its run was cut off, so its effects are unknown.
+    /// The result of a run that was cut off, so that its effects are unknown.
     #[must_use]
     pub fn unknown_effects(&self, tool: &str) -> String {
         self.render(Sentence::Interrupted, &[("tool", tool)])
     }
 
-    /// It ran past its time limit.
+    /// The result of a run that exceeded its time limit.
     #[must_use]
     pub fn too_slow(&self, tool: &str, seconds: u64) -> String {
         let values = [("tool", tool), ("seconds", &seconds.to_string())];
@@ -200,38 +156,6 @@ impl ModelText {
                 text + &self.render(Sentence::Note, &[("note", note)])
             }
             _ => text,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_that_is_refused_again_is_refused_with_the_same_words() {
-        let text = ModelText::default();
-        let again = |reason| text.refused_again("edit", &reason, Mode::Plan);
-        let declined = ResultReason::Declined { noted: false };
-        for (reason, words) in [
-            (
-                ResultReason::DeniedByConfiguration,
-                text.denied_by_key("edit"),
-            ),
-            (ResultReason::DeniedByRule, text.denied_by_rule("edit")),
-            (
-                ResultReason::DeniedByMode(Some(Mode::Ask)),
-                text.denied_by_mode("edit", Mode::Ask),
-            ),
-            (
-                ResultReason::DeniedByMode(None),
-                text.denied_by_mode("edit", Mode::Plan),
-            ),
-            (ResultReason::NotTrusted, text.not_trusted("edit")),
-            (ResultReason::NeedsApproval, text.needs_approval("edit")),
-            (declined, text.not_allowed("edit", None)),
-        ] {
-            assert_eq!(again(reason), words);
         }
     }
 }

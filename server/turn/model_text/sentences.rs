@@ -13,7 +13,7 @@ macro_rules! sentences {
             /// Every sentence, in the order of the table.
             pub const ALL: [Self; [$($english),+].len()] = [$(Self::$name),+];
 
-            /// Its template, with the names of its values in braces.
+            /// The template, with the names of its values in braces.
             pub(super) const fn english(self) -> &'static str {
                 match self {
                     $(Self::$name => $english,)+

@@ -1,16 +1,16 @@
-//! How questions ended.
+//! Outcomes of questions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{json::is_false, prompt::Showing};
+use super::{by::By, end::RefusalReason, json::is_false, prompt::Showing};
 use crate::{
     model::response::Usage,
     rules::Strategy,
     word::{Vocabulary, Word},
 };
 
-/// How a question ended.
+/// Outcome of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum InquiryResponse {
@@ -23,58 +23,53 @@ pub enum InquiryResponse {
         /// The person said: for the rest of this turn.
         #[serde(default, skip_serializing_if = "is_false")]
         remember: bool,
-        /// What a person saw.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
-        /// What a model's answer took.
+        /// Cost of a model's answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<Effort>,
     },
     /// With a secret that a person typed.
     Redacted {
-        /// What the person saw.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// Without an answer.
     Cancelled {
-        /// Why there is none.
+        /// Reason why there is no answer.
         reason: Reason,
         /// Of a [`Reason::BackendError`]: what failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         backend: Option<Word<Backend>>,
-        /// What the person left for the model.
+        /// The person's note for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// Why the backend failed or what was invalid, in words.
+        /// The failure in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// What the person saw.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
-        /// What a model's tries took.
+        /// Cost of the model's tries.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<Effort>,
     },
 }
 
-/// Who or what answered a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    /// A person, at the prompt.
-    User,
-    /// A model, in an inquiry.
-    Assistant,
-    /// The answer that is configured for the question.
-    Config,
-    /// A person, earlier in this turn.
-    Remembered,
-    /// The question's default.
-    Default,
+impl InquiryResponse {
+    /// The cost of a model's answer, or of its tries to answer.
+    #[must_use]
+    pub fn effort(&self) -> Option<&Effort> {
+        match self {
+            Self::Answered { effort, .. } | Self::Cancelled { effort, .. } => effort.as_ref(),
+            Self::Redacted { .. } => None,
+        }
+    }
 }
 
-/// Why a question has no answer.
+/// Reason why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -84,9 +79,9 @@ pub enum Reason {
     Withdrawn,
     /// The inquiry or the client failed.
     BackendError,
-    /// It is exclusive and nobody was there.
+    /// Only a person may answer, and nobody was there.
     NoPromptBackend,
-    /// It is exclusive and was routed to the assistant.
+    /// Only a person may answer, but the question was routed to the assistant.
     AssistantRoutingDenied,
     /// The configured answer does not fit.
     InvalidStaticAnswer,
@@ -101,7 +96,7 @@ pub enum Reason {
     Other(String),
 }
 
-/// What a model's answer took.
+/// Cost of a model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Effort {
@@ -111,13 +106,13 @@ pub struct Effort {
     pub strategy: Word<Strategy>,
     /// Requests, repairs included.
     pub tries: u32,
-    /// Their tokens; those of a batch stand with the first of its answers, so that sums are true.
+    /// Tokens of these requests. Those of a batch are counted with its first answer, so that sums are right.
     pub usage: Usage,
     /// Milliseconds from the first request to the answer.
     pub milliseconds: u64,
 }
 
-/// What failed to answer a question that ended with [`Reason::BackendError`].
+/// The part that failed, for a question that ended with [`Reason::BackendError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {
     /// A client that was to show it to a person.
@@ -138,16 +133,49 @@ impl Vocabulary for Backend {
 }
 
 impl Reason {
-    /// The question was put to nobody, as the configuration has it.
+    /// Whether nobody was asked, because the configuration has it so.
     #[must_use]
     pub fn is_by_configuration(&self) -> bool {
-        matches!(
-            self,
-            Self::NoPromptBackend
-                | Self::AssistantRoutingDenied
-                | Self::InvalidStaticAnswer
-                | Self::DetachedPolicy
-        )
+        self.refusal().is_some()
+    }
+
+    /// The refusal that this reason is; none where the question was asked.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RefusalReason> {
+        match self {
+            Self::NoPromptBackend => Some(RefusalReason::NoPromptBackend),
+            Self::DetachedPolicy => Some(RefusalReason::DetachedPolicy),
+            Self::InvalidStaticAnswer => Some(RefusalReason::InvalidStaticAnswer),
+            Self::AssistantRoutingDenied => Some(RefusalReason::AssistantRoutingDenied),
+            Self::User
+            | Self::Withdrawn
+            | Self::BackendError
+            | Self::InvalidQuestion
+            | Self::LimitReached
+            | Self::Other(_) => None,
+        }
+    }
+
+    /// The key of the configuration that refused this question of a tool, if one did.
+    #[must_use]
+    pub fn refusing_key(&self, tool: &str, question: &str) -> Option<String> {
+        (*self == Self::InvalidStaticAnswer)
+            .then(|| format!("conversation.tools.{tool}.questions.{question}.answer"))
+    }
+
+    /// The reason in words for a person who is told that a question was not answered. The failure of an inquiry is
+    /// told to the model alone.
+    #[must_use]
+    pub fn of_no_answer(&self, backend: Option<&Word<Backend>>, why: Option<&str>) -> String {
+        let is_inquiry = backend.and_then(Word::known) == Some(Backend::Inquiry);
+        let words = match self {
+            Self::User => "the user declined",
+            other => other.in_words(),
+        };
+        match why.filter(|_| !is_inquiry) {
+            Some(why) => format!("{words}: {why}"),
+            None => words.to_owned(),
+        }
     }
 
     /// The word on record.
@@ -167,20 +195,19 @@ impl Reason {
         }
     }
 
-    /// The same for a person.
+    /// The reason in words for a person.
     #[must_use]
     pub fn in_words(&self) -> &str {
+        if let Some(refusal) = self.refusal() {
+            return refusal.in_words();
+        }
         match self {
             Self::User => "you",
             Self::Withdrawn => "withdrawn",
-            Self::BackendError => "it could not be asked",
-            Self::NoPromptBackend => "nobody was there to answer",
-            Self::AssistantRoutingDenied => "only a person may answer",
-            Self::InvalidStaticAnswer => "the configured answer does not fit",
-            Self::DetachedPolicy => "the policy did not allow an answer",
             Self::InvalidQuestion => "the question is broken",
             Self::LimitReached => "too many questions",
             Self::Other(name) => name,
+            _ => "it could not be asked",
         }
     }
 }

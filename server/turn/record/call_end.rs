@@ -1,11 +1,14 @@
-//! How a call ended, and why where its tool did not end it.
+//! End of a call, with the reason if its tool did not end it.
 
 use serde::{Deserialize, Serialize};
 
-use super::json::is_false;
+use super::{
+    end::{RefusalReason, with_key},
+    json::is_false,
+};
 use crate::{rules::Mode, word::Word};
 
-/// How a call ended, as clients show it.
+/// End of a call, as clients show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -15,11 +18,11 @@ pub enum Status {
     Error,
     /// By the user's cancel.
     Cancelled,
-    /// It was not allowed to run, or its result was withheld.
+    /// The call was not allowed to run, or its result was withheld.
     Denied,
 }
 
-/// How a call ended: by its tool, or by Aside with a reason. A call cannot be denied without one.
+/// End of a call: by its tool, or by Aside with a reason. A call cannot be denied without one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "EndFields", into = "EndFields")]
 pub enum CallEnd {
@@ -31,7 +34,7 @@ pub enum CallEnd {
     Aside(ResultReason),
 }
 
-/// Why Aside ended a call.
+/// Reason for which Aside ended a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultReason {
     /// A person said that it may not run. With a note, the same call asks again.
@@ -47,33 +50,44 @@ pub enum ResultReason {
     DeniedByMode(Option<Mode>),
     /// The workspace is not trusted.
     NotTrusted,
-    /// It needs approval, and nobody was there to give it.
+    /// The call needs approval, and nobody could be asked.
     NeedsApproval,
-    /// Its `runTool` or `deliverResult` prompt could not be shown.
-    PromptFailed,
+    /// The `runTool` or `deliverResult` prompt could not be shown.
+    PromptFailed {
+        /// The failure in words; empty where it is not on record.
+        why: String,
+    },
     /// A person withheld the result.
     Withheld,
     /// The result needs approval, and nobody was there to give it.
     WithheldUnattended,
-    /// Its question has no answer; why stands in the question's response.
-    Unanswered,
-    /// The arguments are no JSON object.
-    InvalidArguments,
+    /// A question of the call has no answer; the question's response has the reason.
+    Unanswered {
+        /// The reason in words for a person; empty if that is not on record.
+        why: String,
+    },
+    /// The arguments are not a JSON object, or not one that the tool accepts.
+    InvalidArguments {
+        /// The fault in words; empty where it is not on record.
+        why: String,
+    },
     /// No tool has this name.
     UnknownTool,
-    /// Its response made more calls than are looked at.
+    /// The response made too many calls.
     TooManyCalls,
-    /// It ran longer than a tool may.
+    /// The call exceeded its time limit.
     TooSlow,
-    /// Its run was cut off by the end of the process or of the tool, so its effects are unknown.
+    /// The end of the process or of the tool cut the run off, so its effects are unknown.
     Interrupted,
+    /// The log could not be written, which ended the turn.
+    LogFailed,
     /// The user cancelled the turn, or the question of the call was withdrawn.
     Cancelled,
     /// The turn's time was over.
     TimeOver,
     /// A reason that this version does not know, or none where there must be one. Only the status counts.
     Unknown {
-        /// How the call ended.
+        /// End of the call.
         status: Status,
         /// The reason as it was read; empty where there was none.
         word: String,
@@ -90,6 +104,8 @@ struct EndFields {
     noted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<Word<Mode>>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    why: String,
 }
 
 impl From<CallEnd> for EndFields {
@@ -103,6 +119,14 @@ impl From<CallEnd> for EndFields {
                 Some(ResultReason::DeniedByMode(mode)) => mode.map(Word::Known),
                 _ => None,
             },
+            why: match reason {
+                Some(
+                    ResultReason::PromptFailed { why }
+                    | ResultReason::InvalidArguments { why }
+                    | ResultReason::Unanswered { why },
+                ) => why.clone(),
+                _ => String::new(),
+            },
         }
     }
 }
@@ -115,14 +139,21 @@ impl From<EndFields> for CallEnd {
             (None, Status::Error) => Self::Failure,
             (word, status) => {
                 let word = word.unwrap_or_default();
-                Self::Aside(ResultReason::of(&word, status, fields.noted, mode))
+                let mut reason = ResultReason::of(&word, status, fields.noted, mode);
+                if let ResultReason::PromptFailed { why }
+                | ResultReason::InvalidArguments { why }
+                | ResultReason::Unanswered { why } = &mut reason
+                {
+                    *why = fields.why;
+                }
+                Self::Aside(reason)
             }
         }
     }
 }
 
 impl CallEnd {
-    /// How clients show the end.
+    /// Status that clients show.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -132,7 +163,7 @@ impl CallEnd {
         }
     }
 
-    /// Why Aside ended the call; none where its tool did.
+    /// Reason for which Aside ended the call; `None` if its tool did.
     #[must_use]
     pub fn reason(&self) -> Option<&ResultReason> {
         match self {
@@ -149,7 +180,7 @@ impl From<ResultReason> for CallEnd {
 }
 
 impl ResultReason {
-    /// How clients show a call that ended for this reason.
+    /// Status that clients show for this reason.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -159,15 +190,16 @@ impl ResultReason {
             | Self::DeniedByMode(_)
             | Self::NotTrusted
             | Self::NeedsApproval
-            | Self::PromptFailed
+            | Self::PromptFailed { .. }
             | Self::Withheld
             | Self::WithheldUnattended => Status::Denied,
-            Self::Unanswered
-            | Self::InvalidArguments
+            Self::Unanswered { .. }
+            | Self::InvalidArguments { .. }
             | Self::UnknownTool
             | Self::TooManyCalls
             | Self::TooSlow
-            | Self::Interrupted => Status::Error,
+            | Self::Interrupted
+            | Self::LogFailed => Status::Error,
             Self::Cancelled | Self::TimeOver => Status::Cancelled,
             Self::Unknown { status, .. } => *status,
         }
@@ -183,18 +215,78 @@ impl ResultReason {
             Self::DeniedByMode(_) => "mode",
             Self::NotTrusted => "not_trusted",
             Self::NeedsApproval => "needs_approval",
-            Self::PromptFailed => "prompt_failed",
+            Self::PromptFailed { .. } => "prompt_failed",
             Self::Withheld => "withheld",
             Self::WithheldUnattended => "withheld_unattended",
-            Self::Unanswered => "unanswered",
-            Self::InvalidArguments => "invalid_arguments",
+            Self::Unanswered { .. } => "unanswered",
+            Self::InvalidArguments { .. } => "invalid_arguments",
             Self::UnknownTool => "unknown_tool",
             Self::TooManyCalls => "too_many_calls",
             Self::TooSlow => "too_slow",
             Self::Interrupted => "interrupted",
+            Self::LogFailed => "log_failed",
             Self::Cancelled => "cancelled",
             Self::TimeOver => "time_over",
             Self::Unknown { word, .. } => word,
+        }
+    }
+
+    /// The refusal that this reason is; none where the call could run, or a person refused it.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RefusalReason> {
+        match self {
+            Self::NeedsApproval => Some(RefusalReason::NeedsApproval),
+            Self::WithheldUnattended => Some(RefusalReason::Withheld),
+            Self::NotTrusted => Some(RefusalReason::NotTrusted),
+            Self::DeniedByMode(_) => Some(RefusalReason::Mode),
+            Self::DeniedByConfiguration | Self::DeniedByRule => Some(RefusalReason::Configuration),
+            Self::Declined { .. }
+            | Self::PromptFailed { .. }
+            | Self::Withheld
+            | Self::Unanswered { .. }
+            | Self::InvalidArguments { .. }
+            | Self::UnknownTool
+            | Self::TooManyCalls
+            | Self::TooSlow
+            | Self::Interrupted
+            | Self::LogFailed
+            | Self::Cancelled
+            | Self::TimeOver
+            | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// The key of the configuration that refused a call of this tool, if one did.
+    #[must_use]
+    pub fn refusing_key(&self, tool: &str) -> Option<String> {
+        match self {
+            Self::DeniedByConfiguration => Some(format!("conversation.tools.{tool}.run")),
+            Self::DeniedByRule => Some("commands.deny".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The reason in words for a person, who is told the tool beside it.
+    #[must_use]
+    pub fn in_words(&self, tool: &str) -> String {
+        if let Some(refusal) = self.refusal() {
+            return with_key(refusal, self.refusing_key(tool).as_deref());
+        }
+        match self {
+            Self::Declined { .. } => "the user did not allow it".into(),
+            Self::PromptFailed { why } => because("the prompt could not be shown", why),
+            Self::Withheld => "the user withheld the result".into(),
+            Self::Unanswered { why } => because("its question was not answered", why),
+            Self::InvalidArguments { why } => because("the arguments are invalid", why),
+            Self::UnknownTool => "there is no tool of this name".into(),
+            Self::TooManyCalls => "the message made too many calls; not run".into(),
+            Self::TooSlow => "stopped after its time limit; its effects are unknown".into(),
+            Self::Interrupted => "interrupted; its effects are unknown".into(),
+            Self::LogFailed => "stopped: the conversation could not be written to disk".into(),
+            Self::Cancelled => "cancelled by the user".into(),
+            Self::TimeOver => "stopped: the turn's time limit was reached".into(),
+            Self::Unknown { word, .. } => word.clone(),
+            _ => self.word().to_owned(),
         }
     }
 
@@ -210,15 +302,16 @@ impl ResultReason {
             "mode" => Some(Self::DeniedByMode(mode)),
             "not_trusted" => Some(Self::NotTrusted),
             "needs_approval" => Some(Self::NeedsApproval),
-            "prompt_failed" => Some(Self::PromptFailed),
+            "prompt_failed" => Some(Self::PromptFailed { why: String::new() }),
             "withheld" => Some(Self::Withheld),
             "withheld_unattended" => Some(Self::WithheldUnattended),
-            "unanswered" => Some(Self::Unanswered),
-            "invalid_arguments" => Some(Self::InvalidArguments),
+            "unanswered" => Some(Self::Unanswered { why: String::new() }),
+            "invalid_arguments" => Some(Self::InvalidArguments { why: String::new() }),
             "unknown_tool" => Some(Self::UnknownTool),
             "too_many_calls" => Some(Self::TooManyCalls),
             "too_slow" => Some(Self::TooSlow),
             "interrupted" => Some(Self::Interrupted),
+            "log_failed" => Some(Self::LogFailed),
             "cancelled" => Some(Self::Cancelled),
             "time_over" => Some(Self::TimeOver),
             _ => None,
@@ -244,5 +337,13 @@ impl ResultReason {
                 | Self::NotTrusted
                 | Self::NeedsApproval
         )
+    }
+}
+
+/// What happened, and why where that is known.
+fn because(happened: &str, why: &str) -> String {
+    match why {
+        "" => happened.to_owned(),
+        why => format!("{happened}: {why}"),
     }
 }

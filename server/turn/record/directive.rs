@@ -1,10 +1,10 @@
-//! What Aside itself tells the model, by kind.
+//! Kinds of directives, which Aside itself sends to the model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::word::{Vocabulary, Word};
 
-/// What a directive is for. Its text is rendered from this, and never read back.
+/// Purpose of a directive. The text is rendered from this and never read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DirectiveKind {
@@ -28,7 +28,7 @@ pub enum DirectiveKind {
     Lost {
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Fault of the line.
         fault: Word<FaultKind>,
     },
     /// The user took back file changes of a turn.
@@ -45,20 +45,20 @@ pub enum DirectiveKind {
     },
 }
 
-/// What is wrong with a line of a log.
+/// Fault of a line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
-    /// It does not match its checksum.
+    /// The checksum does not match.
     Checksum,
-    /// It is not JSON.
+    /// The line is not JSON.
     NotJson,
     /// A member that every line has is missing or malformed.
     Incomplete,
-    /// It is not an event that this version reads.
+    /// The line is not an event known to this version.
     Unreadable,
-    /// Its number does not follow that of the line before it: lines are missing.
+    /// Lines are missing before it, because its number does not follow.
     Gap,
-    /// It was never written whole.
+    /// The line was written incompletely.
     Torn,
 }
 

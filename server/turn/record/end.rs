@@ -1,9 +1,10 @@
-//! How a turn ended.
+//! The end of a turn: its outcome, its error, and what was refused in it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reason, ResultReason, json::shallow};
+use super::json::shallow;
+use crate::swapped::for_people;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,37 +16,20 @@ pub enum Outcome {
     Cancelled,
     /// With an error.
     Failed,
-    /// It can be resumed.
+    /// The turn was interrupted and can be resumed.
     Interrupted,
 }
 
-/// Why a turn failed.
+/// Failure of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnError {
-    /// What kind of failure.
+    /// Kind of the failure.
     pub code: ErrorCode,
     /// One sentence: what happened, to what, what to do next.
     pub message: String,
 }
 
-impl TurnError {
-    /// The model's responses were cut off again and again.
-    pub(crate) fn cut_off() -> Self {
-        Self::new(ErrorCode::Limit, CUT_OFF)
-    }
-
-    /// Whether the limit that ended the turn is that of the model's responses.
-    #[must_use]
-    pub fn is_cut_off(&self) -> bool {
-        self.code == ErrorCode::Limit && self.message == CUT_OFF
-    }
-}
-
-/// What is said of a turn whose responses were cut off.
-const CUT_OFF: &str =
-    "The model's responses were cut off three times in a row; ask for less at once.";
-
-/// What kind of failure ended a turn.
+/// Kind of failure that ended a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -59,10 +43,12 @@ pub enum ErrorCode {
     ContextFull,
     /// The model or a filter refused.
     Refused,
-    /// It would cost more than allowed.
+    /// The next request would exceed the cost limit.
     Budget,
-    /// A limit ended it.
+    /// A limit of the configuration ended the turn.
     Limit,
+    /// The model's responses were cut off several times in a row.
+    CutOff,
     /// Aside itself failed.
     Internal,
 }
@@ -80,13 +66,16 @@ pub struct Refusal {
         serialize_with = "shallow"
     )]
     pub arguments: Value,
-    /// Why it was refused.
+    /// Reason of the refusal.
     pub reason: RefusalReason,
-    /// What the model was told.
+    /// The key of the configuration that refused it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// One sentence for a person, made of the tool, the reason and the key.
     pub text: String,
 }
 
-/// Why something was refused.
+/// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
@@ -110,8 +99,30 @@ pub enum RefusalReason {
     Configuration,
 }
 
+impl Refusal {
+    /// Creates a refusal with its sentence.
+    #[must_use]
+    pub fn new(tool: String, arguments: Value, reason: RefusalReason, key: Option<String>) -> Self {
+        let why = with_key(reason, key.as_deref());
+        let text = for_people(format!("{tool} was refused: {why}."));
+        Self {
+            tool,
+            arguments,
+            reason,
+            key,
+            text,
+        }
+    }
+
+    /// The reason in words for a person, with the key that refused it.
+    #[must_use]
+    pub fn why(&self) -> String {
+        with_key(self.reason, self.key.as_deref())
+    }
+}
+
 impl RefusalReason {
-    /// The same for a person.
+    /// The reason in words for a person.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -128,47 +139,10 @@ impl RefusalReason {
     }
 }
 
-/// Why something was refused, and by no person.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RefusalCause {
-    /// The call was not run, or its result is kept from the model.
-    Call(ResultReason),
-    /// Its question has no answer.
-    Question {
-        /// The id of the question.
-        id: String,
-        /// Why it has none.
-        reason: Reason,
-    },
-}
-
-impl RefusalCause {
-    /// The reason as it is told; none for what is no refusal, or a person's own.
-    #[must_use]
-    pub fn reason(&self) -> Option<RefusalReason> {
-        Some(match self {
-            Self::Call(ResultReason::NeedsApproval) => RefusalReason::NeedsApproval,
-            Self::Call(ResultReason::WithheldUnattended) => RefusalReason::Withheld,
-            Self::Call(ResultReason::NotTrusted) => RefusalReason::NotTrusted,
-            Self::Call(ResultReason::DeniedByMode(_)) => RefusalReason::Mode,
-            Self::Call(ResultReason::DeniedByConfiguration | ResultReason::DeniedByRule) => {
-                RefusalReason::Configuration
-            }
-            Self::Call(_) => return None,
-            Self::Question { reason, .. } => match reason {
-                Reason::NoPromptBackend => RefusalReason::NoPromptBackend,
-                Reason::DetachedPolicy => RefusalReason::DetachedPolicy,
-                Reason::InvalidStaticAnswer => RefusalReason::InvalidStaticAnswer,
-                Reason::AssistantRoutingDenied => RefusalReason::AssistantRoutingDenied,
-                Reason::User
-                | Reason::Withdrawn
-                | Reason::BackendError
-                | Reason::InvalidQuestion
-                | Reason::LimitReached
-                | Reason::Other(_) => return None,
-            },
-        })
-    }
+/// A reason in words, with the key in brackets.
+pub(super) fn with_key(reason: RefusalReason, key: Option<&str>) -> String {
+    let key = key.map_or_else(String::new, |key| format!(" ({key})"));
+    reason.in_words().to_owned() + &key
 }
 
 impl TurnError {
@@ -177,7 +151,7 @@ impl TurnError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
-            message: message.into(),
+            message: for_people(message.into()),
         }
     }
 }

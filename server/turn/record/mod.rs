@@ -1,5 +1,15 @@
 //! Events of a turn, as they happen and as they are on record: the log has each as the JSON that it serialises to,
 //! beside events of its own. A member that has its default is left out, and one that is not known is ignored.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `answer` | how questions ended |
+//! | `by` | who or what answered |
+//! | `call_end` | how a call ended, and why where its tool did not end it |
+//! | `directive` | what Aside itself tells the model, by kind |
+//! | `end` | the end of a turn: its outcome, its error, and what was refused in it |
+//! | [`json`] | values as they are on record |
+//! | `prompt` | what prompts ask, how they were settled, and who showed them |
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +23,7 @@ use crate::{
 };
 
 mod answer;
+mod by;
 mod call_end;
 mod directive;
 mod end;
@@ -22,10 +33,11 @@ mod prompt;
 use json::{is_default, is_false, present, shallow};
 
 pub use crate::word::{Vocabulary, Word};
-pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
+pub use answer::{Backend, Effort, InquiryResponse, Reason};
+pub use by::By;
 pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
-pub use end::{ErrorCode, Outcome, Refusal, RefusalCause, RefusalReason, TurnError};
+pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};
 pub use prompt::{Closed, Permission, PromptSubject, Showing};
 
 /// A call of a turn: its place among all calls of the turn, counted from 0. Providers may use an id twice;
@@ -60,25 +72,25 @@ impl PromptId {
 pub enum Event {
     /// The turn begins.
     TurnStart,
-    /// What the user asked for.
+    /// A message of the user.
     UserMessage {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
-        /// What was attached.
+        /// Its attachments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
     /// Something that Aside itself tells the model, on the user's side.
     Directive {
-        /// What it is for.
+        /// Purpose of the directive.
         #[serde(flatten)]
         kind: DirectiveKind,
-        /// What the model is sent.
+        /// Text for the model.
         text: String,
     },
-    /// What the user added while the turn ran.
+    /// A message that the user added while the turn ran.
     Steer {
-        /// What the model is sent.
+        /// Text for the model.
         text: String,
     },
     /// All that waits on the user's side goes out now: results in call order, then the rest in order of arrival.
@@ -90,21 +102,21 @@ pub enum Event {
     Text {
         /// The words of the model.
         text: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// Reasoning of a response.
     Reasoning {
-        /// As far as it may be shown.
+        /// The part that may be shown.
         text: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// A complete call of a response.
     ToolCall {
-        /// Its place in the turn.
+        /// Place of the call in the turn.
         call: CallKey,
         /// The provider's id.
         id: String,
@@ -112,13 +124,13 @@ pub enum Event {
         name: String,
         /// The raw arguments, as received.
         arguments: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
     /// The response is whole: its items before this count, and its calls may run.
     ResponseEnd {
-        /// Why it ended; none where it was cancelled.
+        /// Reason why the response ended; `None` if it was cancelled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish: Option<Finish>,
         /// The tokens of this request and its response.
@@ -131,7 +143,7 @@ pub enum Event {
         call: CallKey,
         /// Counts from 1.
         run: u32,
-        /// What it does, as the user was shown it, in one line; empty where that is not on record.
+        /// One line that describes the call, as it was shown; empty if that is not on record.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         title: String,
     },
@@ -141,7 +153,7 @@ pub enum Event {
         prompt: PromptId,
         /// The call it belongs to.
         call: CallKey,
-        /// What it asks.
+        /// Subject of the prompt.
         #[serde(flatten)]
         subject: PromptSubject,
     },
@@ -149,7 +161,7 @@ pub enum Event {
     PromptClosed {
         /// The prompt that this is about.
         prompt: PromptId,
-        /// What a person chose, or why nobody did.
+        /// The person's choice, or the reason why there is none.
         #[serde(flatten)]
         closed: Closed,
     },
@@ -159,15 +171,18 @@ pub enum Event {
         id: String,
         /// The asking call.
         call: CallKey,
-        /// Whose question it is.
+        /// Origin of the question.
         source: Source,
-        /// What was asked.
+        /// The question.
         question: Question,
-        /// It was asked while the tool runs on: no resume can answer it.
+        /// The label that is configured for the question; none where its source is the label.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        /// Whether the tool runs on while it asks, so that no resume can answer.
         #[serde(default, skip_serializing_if = "is_false")]
         live: bool,
     },
-    /// How the question ended.
+    /// The outcome of a question.
     InquiryResponse {
         /// The pair's id.
         id: String,
@@ -182,19 +197,22 @@ pub enum Event {
         /// The prompt that the answer names.
         prompt: PromptId,
     },
-    /// What came of a call.
+    /// The result of a call.
     ToolResult {
         /// The call that this result belongs to.
         call: CallKey,
         /// Whether its tool ended the call, or why Aside did.
         #[serde(flatten)]
         end: CallEnd,
-        /// What the model was sent. It is kept because history may not change, and never read back.
+        /// Text for the model. Kept because the history must not change, and never read back.
         content: String,
+        /// The result in one line, for people; none where that is the first line of `content`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
         /// Whether the model may see it is still being asked; a later event of the same call settles it.
         #[serde(default, skip_serializing_if = "is_false")]
         held: bool,
-        /// What else the tool put on record, such as the files it read and their hashes.
+        /// Other data of the tool, such as the files that it read and their hashes.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
@@ -207,14 +225,14 @@ pub enum Event {
     Learned {
         /// The model, as `provider/model`.
         model: String,
-        /// What it refuses.
+        /// The refused feature.
         refuses: Word<Feature>,
     },
     /// Something that the user was told.
     Notice {
-        /// How grave it is.
+        /// Severity of the notice.
         level: Level,
-        /// What the user was told, in whole sentences.
+        /// Text of the notice, in whole sentences.
         text: String,
     },
     /// The turn ended.
@@ -224,7 +242,7 @@ pub enum Event {
         /// The text of the last step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
-        /// That text as JSON, with a schema.
+        /// The answer as JSON, if a schema was given.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
@@ -232,13 +250,13 @@ pub enum Event {
             serialize_with = "shallow"
         )]
         structured: Option<Value>,
-        /// Why, where it failed.
+        /// The failure, if the turn failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<TurnError>,
         /// Tokens of the turn, its inquiries included.
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
-        /// What was refused, but for what a person refused.
+        /// Refusals, without those by a person.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         refusals: Vec<Refusal>,
     },
@@ -267,9 +285,19 @@ impl Event {
         "notice",
         "turn_end",
     ];
+
+    /// The tokens that the event puts on record, of a response or of an inquiry. The usage of a turn is their sum.
+    #[must_use]
+    pub fn usage(&self) -> Option<&Usage> {
+        match self {
+            Self::ResponseEnd { usage, .. } => Some(usage),
+            Self::InquiryResponse { response, .. } => response.effort().map(|effort| &effort.usage),
+            _ => None,
+        }
+    }
 }
 
-/// How grave a notice is.
+/// Severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {

@@ -5,13 +5,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::json::{is_false, milliseconds};
+use super::{
+    by::By,
+    json::{is_false, milliseconds},
+};
 use crate::{
     rules::Client,
     word::{Vocabulary, Word},
 };
 
-/// What a prompt asks.
+/// Subject of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum PromptSubject {
@@ -22,12 +25,12 @@ pub enum PromptSubject {
     },
     /// May this run?
     RunTool {
-        /// What the approval is bound to.
+        /// Hash that the approval is bound to.
         hash: String,
-        /// It shows a change of a file: "turn" then lets the rest of the turn's edits run.
+        /// Whether the prompt shows a change of a file; `turn` then allows all further edits of the turn.
         #[serde(default, skip_serializing_if = "is_false")]
         diff: bool,
-        /// What the call would do, in one line; empty where that is not on record.
+        /// One line that describes the call; empty if that is not on record.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         title: String,
     },
@@ -53,13 +56,13 @@ impl PromptSubject {
 /// The list is closed for good: older programs take any word but `no` for a yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
-    /// This call may run.
+    /// The call may run this once.
     Once,
-    /// It may run, and so may the same again (or, of a diff, any edit) for the rest of the turn.
+    /// The same call, or any edit in case of a diff, may run for the rest of the turn.
     Turn,
-    /// It may run, and so may the same again in this workspace, until the user revokes it.
+    /// The same call may run in this workspace until the user revokes the approval.
     Always,
-    /// It may not run.
+    /// The call may not run.
     No,
 }
 
@@ -96,60 +99,74 @@ impl Vocabulary for Permission {
     }
 }
 
-/// How a `runTool` or `deliverResult` prompt was settled.
+/// Outcome of a `runTool` or `deliverResult` prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Closed {
     /// A person, or a permission for the rest of the turn, answered a `runTool` prompt.
     Permitted {
-        /// What was chosen. A word that this version does not know permits nothing.
+        /// The choice. A word that this version does not know permits nothing.
         permission: Word<Permission>,
         /// The text to run with instead, where the person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_text: Option<String>,
-        /// Who showed it.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
+    /// The user's configuration answered a `runTool` prompt: this call may run. No client showed the prompt, or it was
+    /// taken off the screen.
+    Configured,
     /// A person answered a `deliverResult` prompt.
     Delivered {
         /// Whether the model may see the result.
         deliver: bool,
-        /// Who showed it.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// A person would not answer, with a note or without.
     Declined {
-        /// What the person left for the model.
+        /// The person's note for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// Who showed it.
+        /// The client that showed the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Showing>,
     },
     /// The turn was cancelled, or what was prepared changed.
     Withdrawn,
-    /// It could not be shown.
+    /// The prompt could not be shown.
     Failed {
-        /// Why, in words.
+        /// The failure in words.
         why: String,
     },
 }
 
 impl Closed {
-    /// What was answered, as it stands on record; none where nobody answered.
+    /// The recorded answer; `None` if nobody answered.
     #[must_use]
     pub fn answer(&self) -> Option<Value> {
         match self {
             Self::Permitted { permission, .. } => Some(permission.as_str().into()),
+            Self::Configured => Some(Permission::Once.word().into()),
             Self::Delivered { deliver, .. } => Some((*deliver).into()),
+            Self::Declined { .. } | Self::Withdrawn | Self::Failed { .. } => None,
+        }
+    }
+
+    /// The answerer; `None` if nobody answered.
+    #[must_use]
+    pub fn by(&self) -> Option<By> {
+        match self {
+            Self::Permitted { .. } | Self::Delivered { .. } => Some(By::User),
+            Self::Configured => Some(By::Config),
             Self::Declined { .. } | Self::Withdrawn | Self::Failed { .. } => None,
         }
     }
 }
 
-/// Who showed a prompt to a person, and when. Times are since the Unix epoch; whole milliseconds are on record.
+/// The client that showed a prompt, and the times. Times are since the Unix epoch, recorded in whole milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Showing {
     /// The client that showed it.

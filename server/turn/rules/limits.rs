@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Questions that one call may ask.
 pub const QUESTIONS_A_CALL: u32 = 32;
 /// Valid answers to the same question of one call after which it is not asked again.
@@ -10,29 +12,61 @@ pub const SAME_QUESTION: u32 = 3;
 pub const UNFIT_ANSWERS: u8 = 2;
 /// Repairs of an inquiry on its first rung, counted for each question.
 pub const INQUIRY_REPAIRS: u8 = 2;
-/// How long a question waits for others to share its inquiry while calls still execute.
+/// Time a question waits for further questions to join its inquiry while calls still execute.
 pub const BATCH_WAIT: Duration = Duration::from_millis(50);
 /// Responses in a row that may be cut at their token limit with nothing complete in them.
 pub const CUTS_IN_A_ROW: u8 = 2;
 
-/// Settings under `conversation.limits`.
-#[derive(Clone, Debug, PartialEq)]
+/// Bounds of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Provider requests a turn, its inquiries not counted.
+    /// Requests to the provider in a turn, inquiries not counted.
+    #[cfg_attr(feature = "schemars", schemars(range(min = 1)))]
     pub steps: u32,
-    /// How long a tool may run before it is stopped; a live question stops this clock.
+    /// Seconds that a tool may run; the time of a question that it asks while it runs does not count.
+    #[serde(rename = "tool_seconds", with = "seconds")]
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(with = "u64", range(min = 1, max = 600))
+    )]
     pub tool_time: Duration,
     /// Tools that run side by side.
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(with = "u32", range(min = 1, max = 256))
+    )]
     pub tools_at_once: usize,
-    /// Calls of one response that are looked at.
+    /// Bytes at the start of a tool's output that the model is sent; the middle is left out.
+    #[cfg_attr(feature = "schemars", schemars(with = "u32", range(max = 1_048_576)))]
+    pub output_head: usize,
+    /// Bytes at the end of a tool's output that the model is sent.
+    #[cfg_attr(feature = "schemars", schemars(with = "u32", range(max = 1_048_576)))]
+    pub output_tail: usize,
+    /// Calls in one message of the model that are looked at.
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(with = "u32", range(min = 1, max = 4096))
+    )]
     pub calls_in_message: usize,
-    /// Times that a request is sent again.
+    /// Times that a failed request is sent again.
+    #[cfg_attr(feature = "schemars", schemars(range(max = 100)))]
     pub retries: u32,
-    /// How long retries of one request may go on.
+    /// Seconds over which a failed request is sent again.
+    #[serde(rename = "retry_seconds", with = "seconds")]
+    #[cfg_attr(feature = "schemars", schemars(with = "u64", range(max = 86_400)))]
     pub retry_time: Duration,
-    /// How long the turn may take, if bounded.
+    /// Seconds that a turn may take; unset is no bound.
+    #[serde(rename = "turn_seconds", with = "optional_seconds")]
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(with = "Option<u64>", range(min = 1, max = 31_536_000))
+    )]
     pub turn_time: Option<Duration>,
-    /// US dollars that the turn may cost, if bounded.
+    /// US dollars that a turn may cost; unset is no bound.
+    #[serde(rename = "cost_usd")]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 0.0)))]
     pub cost: Option<f64>,
 }
 
@@ -42,11 +76,46 @@ impl Default for Limits {
             steps: 100,
             tool_time: Duration::from_secs(120),
             tools_at_once: 16,
+            output_head: 16 * 1024,
+            output_tail: 16 * 1024,
             calls_in_message: 256,
             retries: 5,
             retry_time: Duration::from_secs(60),
             turn_time: None,
             cost: None,
         }
+    }
+}
+
+/// A duration, written as whole seconds.
+mod seconds {
+    use super::Duration;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(time.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_secs)
+    }
+}
+
+/// A duration, written as whole seconds, or none.
+mod optional_seconds {
+    use super::Duration;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.as_secs()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Option::<u64>::deserialize(from).map(|seconds| seconds.map(Duration::from_secs))
     }
 }

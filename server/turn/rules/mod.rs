@@ -1,4 +1,4 @@
-//! What the user's configuration decides for a turn, already merged and checked.
+//! Rules of a turn from the user's configuration, already merged and checked.
 //!
 //! Nothing in here comes from a tool's arguments, a model's output or a file of the workspace that the
 //! user did not trust: policy is set by the user, and can only be tightened by others.
@@ -18,19 +18,19 @@ pub mod limits;
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// What runs unasked; see [`crate::permit`].
+    /// Permission mode; see [`crate::permit`].
     pub mode: Mode,
     /// Whether the user trusts the workspace. Without it only tools that read run.
     pub trusted: bool,
     /// The tools that the model may call, by name.
     pub tools: BTreeMap<String, ToolRules>,
-    /// Which tool must be called, if any.
+    /// The tool that must be called, if any.
     pub tool_choice: ToolChoice,
-    /// How the model of the turn reasons and what it can do.
+    /// The turn's model and its abilities.
     pub model: Model,
-    /// What models refused in this conversation, by model.
+    /// Features that models refused in this conversation, by model.
     pub refused: BTreeSet<(String, Feature)>,
-    /// How inquiries are made.
+    /// Rules of inquiries.
     pub inquiry: InquiryRules,
     /// What a million tokens of input cost that are not cached, by model, in millionths of a US dollar. Of a model that is
     /// not here the price is not known.
@@ -44,13 +44,13 @@ pub struct Rules {
 /// The rules of one tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRules {
-    /// What its calls do at most.
+    /// Upper bound of its calls' effects.
     pub class: Class,
-    /// May its calls run?
-    pub run: RunRule,
+    /// Whether its calls run; the mode decides where this is unset.
+    pub run: Option<RunRule>,
     /// May the model see its results unasked?
     pub result: ResultRule,
-    /// What happens where somebody must be asked and nobody is there.
+    /// Modes for prompts when nobody is there.
     pub detached: Detached,
     /// By question id.
     pub questions: BTreeMap<String, QuestionRules>,
@@ -62,10 +62,13 @@ pub struct ToolRules {
     pub hidden: bool,
     /// The MCP server it comes from, as shown in a prompt.
     pub server: Option<String>,
-    /// It is not part of Aside: its questions may have several lines, see
+    /// Whether the tool comes from outside Aside, so that its questions may have several lines; see
     /// [`crate::question::Question::from_outside`].
     pub outside: bool,
-    /// How long it may run, where that is not what [`Limits::tool_time`] says.
+    /// Whether the tool runs in the client. Its calls then run unasked only if the user's configuration allows the tool
+    /// by its own name; that decision is put on record.
+    pub in_client: bool,
+    /// Time limit that replaces [`Limits::tool_time`].
     pub time: Option<Duration>,
 }
 
@@ -74,7 +77,7 @@ pub struct ToolRules {
 pub struct QuestionRules {
     /// A configured answer; whether it fits is seen when the question comes.
     pub answer: Option<Configured>,
-    /// Who is asked.
+    /// Target of a question.
     pub target: Target,
     /// Overrides what the tool said, but never for a secret.
     pub exclusive: Option<bool>,
@@ -91,7 +94,7 @@ pub enum Configured {
     Text(String),
 }
 
-/// Who is asked.
+/// Target of a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// A person, where one is attached.
@@ -102,72 +105,94 @@ pub enum Target {
 }
 
 /// What runs unasked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Reading runs, the rest asks.
     #[default]
     Ask,
-    /// Reading and editing run, the rest asks.
+    /// Reading and editing files of the workspace run, the rest asks.
     Edits,
     /// Reading runs, the rest is refused.
     Plan,
-    /// Everything runs, the rest inside the sandbox or asks.
+    /// Everything runs: inside the sandbox, else it asks.
     Auto,
 }
 
-/// What a call does.
+/// Effects of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
-    /// It changes nothing.
+    /// The call changes nothing.
     #[default]
     Reads,
-    /// It changes files of the workspace.
+    /// The call changes files of the workspace.
     Edits,
-    /// It does more than change files of the workspace.
+    /// The call may have any other effect.
     More,
 }
 
-/// May the calls of a tool run? The setting is `conversation.tools.<name>.run`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Whether the calls of a tool run. The setting is `conversation.tools.<name>.run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum RunRule {
-    /// Unset: the mode decides.
-    #[default]
-    ByMode,
-    /// They run without asking.
+    /// The call runs without asking.
     Unattended,
     /// A person is asked each time.
     Ask,
-    /// They never run.
+    /// The call never runs.
     Deny,
 }
 
-/// May the model see a tool's results? The setting is `conversation.tools.<name>.result`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Whether the model sees a tool's results. The setting is `conversation.tools.<name>.result`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum ResultRule {
-    /// The model sees it.
+    /// The model sees the result without asking.
     #[default]
     Unattended,
-    /// A person decides whether the model sees it.
+    /// A person decides whether the model sees the result.
     Ask,
 }
 
-/// What happens where somebody must be asked and nobody is there, by kind of prompt.
+/// Rules for commands. Each is a program and its leading arguments, such as `cargo test`. Each simple command of a line is
+/// looked at by itself: a rule that denies one of them counts before one that asks, and both before those that allow.
+/// What is not plain commands and words is allowed by no rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct CommandRules {
+    /// What runs unasked inside the sandbox.
+    pub allow: Vec<String>,
+    /// What asks, whatever else allows it.
+    pub ask: Vec<String>,
+    /// What never runs.
+    pub deny: Vec<String>,
+    /// What runs unasked outside the sandbox, as a line of its own without anything that a shell expands.
+    pub unsandboxed: Vec<String>,
+}
+
+/// Modes for prompts when nobody is there, by kind of prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detached {
-    /// What becomes of a `runTool` prompt.
+    /// Mode for a `runTool` prompt.
     pub run: DetachedMode,
-    /// What becomes of a `deliverResult` prompt.
+    /// Mode for a `deliverResult` prompt.
     pub deliver: DetachedMode,
-    /// What becomes of a tool's question.
+    /// Mode for a tool's question.
     pub tool: DetachedMode,
 }
 
-/// One detached mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What happens where somebody must be asked and nobody is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum DetachedMode {
     /// What can be decided without a person is.
     Auto,
-    /// A question's default answers it.
+    /// A question's default answers it; the rest is refused.
     Defaults,
     /// What would have been asked is refused.
     Deny,
@@ -178,44 +203,44 @@ pub enum DetachedMode {
 /// Whether the model must call a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// It may call a tool, or answer.
+    /// The model may call a tool or answer.
     #[default]
     Auto,
-    /// It may not.
+    /// The model must not call a tool.
     None,
-    /// It must call some tool.
+    /// The model must call some tool.
     Required,
-    /// It must call this one.
+    /// The model must call this tool.
     Name(String),
 }
 
-/// What a model can do, as far as the turn decides by it. Data, never a comparison of names.
+/// Abilities of a model by which the turn decides. Data, never a comparison of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     /// `provider/model`, as configured.
     pub id: String,
-    /// It takes a forced tool at all.
+    /// Whether the model supports forced tools.
     pub forces_tools: bool,
-    /// It takes one while it reasons.
+    /// Whether the model supports forced tools while it reasons.
     pub forces_while_reasoning: bool,
-    /// It reasons in this turn.
+    /// Whether the model reasons in this turn.
     pub reasoning: bool,
-    /// Its reasoning may be turned off for one request without losing the history.
+    /// Whether reasoning can be turned off for one request without losing the history.
     pub reasoning_switches: bool,
-    /// It sees images.
+    /// Whether the model accepts images.
     pub images: bool,
-    /// It reads PDF.
+    /// Whether the model accepts PDF documents.
     pub documents: bool,
     /// Tokens; for `usage` updates.
     pub context_window: Option<u64>,
 }
 
-/// How inquiries are made.
+/// Rules of inquiries.
 #[derive(Clone, Debug, Default)]
 pub struct InquiryRules {
-    /// Which strategy, or `auto`.
+    /// The strategy, or `auto`.
     pub strategy: StrategyRule,
-    /// Who answers, where that is not the assistant of the turn.
+    /// The assistant that answers, if not the turn's.
     pub assistant: Option<Assistant>,
     /// US dollars that the next rung of an inquiry may cost by itself; a dearer one is left out. None: no bound.
     pub max_cost: Option<f64>,
@@ -224,26 +249,32 @@ pub struct InquiryRules {
 /// An assistant of its own for inquiries. Those that go to it are `structured`, with the conversation as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assistant {
-    /// What the engine knows its configuration by.
+    /// Name by which the engine finds its configuration.
     pub name: String,
     /// The model, as `provider/model`.
     pub model: String,
-    /// It is told or asked otherwise than the turn's assistant: only a request of its own can go to it, also where the
-    /// model is the same.
+    /// Whether this assistant needs a request of its own, because its instructions or options differ from the turn's, even
+    /// with the same model.
     pub differs: bool,
 }
 
-/// How inquiries are made. The setting is `conversation.inquiry.strategy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a model is asked a question. The setting is `conversation.inquiry.strategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum StrategyRule {
-    /// `structured` where another assistant is configured, else `in_band`.
+    /// `structured` where inquiries have an assistant of their own, else `in_band`.
     #[default]
     Auto,
-    /// Always this one.
-    Named(Strategy),
+    /// The turn's own next request and one more message.
+    InBand,
+    /// The same with the answering tool forced.
+    ForcedTool,
+    /// An answer by JSON schema.
+    Structured,
 }
 
-/// How an inquiry is made.
+/// Strategy of an inquiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -342,9 +373,9 @@ pub struct Client {
     pub name: String,
     /// As it called itself.
     pub version: String,
-    /// It can show questions of tools. Whether something may run, or be delivered, every client can ask.
+    /// Whether the client shows questions of tools. Every client shows permission prompts.
     pub questions: bool,
-    /// It can hide what is typed.
+    /// Whether the client can hide typed text.
     pub secret: bool,
 }
 
@@ -402,7 +433,7 @@ impl Rules {
         self.refused.insert((model.to_owned(), feature))
     }
 
-    /// What this model refused.
+    /// Features that this model refused.
     #[must_use]
     pub fn refused_by(&self, model: &str) -> BTreeSet<Feature> {
         let of_model = self.refused.iter().filter(|(id, _)| id == model);
@@ -421,7 +452,12 @@ impl Rules {
 }
 
 impl ToolRules {
-    /// Whose questions the tool's are.
+    /// The label of prompts of a server's tool.
+    pub(crate) fn server_label(&self) -> Option<String> {
+        self.server.as_ref().map(|server| format!("{server} (MCP)"))
+    }
+
+    /// Origin of the tool's questions.
     #[must_use]
     pub fn source(&self, tool: &str) -> Source {
         if self.asks_for_assistant {
@@ -430,6 +466,19 @@ impl ToolRules {
             Source::Tool {
                 name: tool.to_owned(),
             }
+        }
+    }
+}
+
+impl Vocabulary for DetachedMode {
+    const ALL: &'static [Self] = &[Self::Auto, Self::Defaults, Self::Deny, Self::Stop];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Defaults => "defaults",
+            Self::Deny => "deny",
+            Self::Stop => "stop",
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, Ending},
     context::Context,
-    effect::{Effect, End, Request, RequestKind, Sending, Update},
+    effect::{Effect, End, Request, RequestKind, Sending},
     input::{Input, Preparation, PromptAnswer, RequestId, Time},
     inquiry::{Inquiries, OpenCall},
     model::{
@@ -162,6 +162,7 @@ impl Turn {
             Input::Answer(prompt, answer) => self.answer(prompt, answer.trimmed()),
             Input::Steer(text) => self.steer(text),
             Input::Cancel => self.cancel(),
+            Input::ClientRules(rules) => self.cx.configure_client_tools(&rules),
             Input::ClientCame(client) => self.client_came(client),
             Input::ClientLeft => self.leave(),
             Input::Checked(checked) => self.checked(checked),
@@ -376,8 +377,7 @@ impl Turn {
         if matches!(self.phase, Phase::Stopping(_)) {
             return;
         }
-        self.cx.record(Event::Steer { text: text.clone() });
-        self.cx.tell(Update::Steered { text });
+        self.cx.record(Event::Steer { text });
     }
 
     fn cancel(&mut self) {

@@ -1,13 +1,13 @@
 //! Resumes or closes an interrupted turn, from its history alone.
 
 use crate::{
-    call::{Call, permission, permit::Refused},
+    call::{Call, permission},
     effect::{Effect, Sending},
     history::{CallState, Progress, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
     model::response::Finish,
     question::Question,
-    record::{Event, Outcome, Permission, PromptId, PromptSubject},
+    record::{Event, Outcome, Permission, PromptId, PromptSubject, ResultReason},
     turn::{Conclusion, Phase, Setup, Turn, step::taken_back},
 };
 
@@ -28,7 +28,7 @@ pub enum ResumeError {
         /// The tool whose call waits.
         tool: String,
         /// Reason of the refusal.
-        refused: Refused,
+        refused: ResultReason,
         /// The refusal in words.
         why: String,
     },
@@ -159,11 +159,11 @@ impl Turn {
             }
             let given = waits.is_some_and(|prompt| self.cx.given.contains_key(prompt));
             let refused = permission::refusal_ahead(&self.cx, call.tool());
-            if let Some(refused) = refused.filter(|why| given || *why == Refused::Trust) {
+            if let Some(refused) = refused.filter(|why| given || *why == ResultReason::NotTrusted) {
                 return Err(ResumeError::InVain {
                     tool: call.tool().to_owned(),
+                    why: refused.in_words(call.tool()),
                     refused,
-                    why: permission::why(&self.cx, call.tool(), refused),
                 });
             }
         }

@@ -112,11 +112,6 @@ impl Turn {
 
     fn response_ended(&mut self, response: Response, finish: Finish) {
         self.cx.usage.count(&response.usage);
-        let (usage, context_window) = (self.cx.usage, self.cx.rules.model.context_window);
-        self.cx.tell(Update::Usage {
-            usage,
-            context_window,
-        });
         if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {
             let usage = self.cx.recorded_usage(response.usage);
             self.cx.record(Event::ResponseEnd {
@@ -199,7 +194,10 @@ impl Turn {
 
     pub(crate) fn was_cut(&mut self) {
         if self.cx.history.cuts() >= limits::CUTS_IN_A_ROW {
-            return self.conclude(Conclusion::failed(TurnError::cut_off()));
+            return self.conclude(Conclusion::failed(TurnError::new(
+                ErrorCode::CutOff,
+                "The model's responses were cut off three times in a row; ask for less at once.",
+            )));
         }
         self.cx.record(Event::Directive {
             kind: DirectiveKind::Cut,

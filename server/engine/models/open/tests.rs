@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An environment of these variables, as `NAME=value`.
+/// An environment with these variables, as `NAME=value`.
 fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Models {
     let env: Env = Arc::new(move |name| {
         let found = set.iter().filter_map(|set| set.split_once('='));
@@ -21,7 +21,7 @@ fn settings(text: &str) -> Settings {
     toml::from_str(text).unwrap()
 }
 
-/// Where requests for a model go, with which key.
+/// Address and key source of the requests for a model.
 fn endpoint(model: &str, text: &str, set: &'static [&'static str]) -> String {
     let settings = settings(text);
     let outside = outside(set, std::path::Path::new("/nowhere"));
@@ -40,19 +40,19 @@ fn endpoint(model: &str, text: &str, set: &'static [&'static str]) -> String {
 }
 
 #[test]
-fn a_key_where_a_name_belongs_is_not_repeated() {
+fn keys_in_place_of_names_are_not_repeated() {
     for key in ["sk-ant-REDACTED", "AIzaSyA0123456789abcdefghij"] {
         let text = format!(
             "providers.mine = {{ api = 'openai-chat', base_url = 'http://localhost', api_key_env = '{key}' }}"
         );
         let why = endpoint("mine/m", &text, &[]);
-        assert!(why.contains("takes the name of a variable"), "{why}");
+        assert!(why.contains("must name an environment variable"), "{why}");
         assert!(!why.contains(key), "{why}");
     }
 }
 
 #[test]
-fn a_key_that_others_can_read_on_its_way_is_told_of() {
+fn unencrypted_keys_are_reported() {
     for (base, set, expected) in [
         ("http://box.example:8000/v1", &["LAN_KEY=sk"][..], true),
         ("https://box.example/v1", &["LAN_KEY=sk"], false),
@@ -68,13 +68,13 @@ fn a_key_that_others_can_read_on_its_way_is_told_of() {
         let told = outside.endpoint(&model, &settings).unwrap().exposed_key();
         assert_eq!(told.is_some(), expected, "{base}: {told:?}");
         assert!(
-            told.is_none_or(|told| told.contains("LAN_KEY goes to box.example over plain http"))
+            told.is_none_or(|told| told.contains("LAN_KEY is sent to box.example over plain http"))
         );
     }
 }
 
 #[test]
-fn each_provider_is_where_it_is_known_to_be() {
+fn known_providers_have_their_endpoints() {
     let check = |model, set, expected: &str| assert_eq!(endpoint(model, "", set), expected);
     check(
         "anthropic/m",
@@ -127,7 +127,7 @@ fn each_provider_is_where_it_is_known_to_be() {
 }
 
 #[test]
-fn without_a_key_the_variable_to_set_is_named() {
+fn missing_key_errors_name_the_variable() {
     let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
     check(
         "anthropic/m",
@@ -142,7 +142,7 @@ fn without_a_key_the_variable_to_set_is_named() {
         &["GEMINI_API_KEY=k"],
         "there is no key for the provider google: the variable MINE of its api_key_env is not set; set it",
     );
-    // What stands somewhere else may need none.
+    // A server at another address may need no key.
     check(
         "anthropic/m",
         "",
@@ -152,7 +152,7 @@ fn without_a_key_the_variable_to_set_is_named() {
 }
 
 #[test]
-fn the_settings_say_where_before_the_environment_does() {
+fn settings_override_the_environment() {
     let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
     let env = &[
         "OPENAI_API_KEY=k",
@@ -177,7 +177,7 @@ fn the_settings_say_where_before_the_environment_does() {
         env,
         "OpenaiChat http://env/v1 OPENAI_API_KEY",
     );
-    // The variables are for the provider of that name alone.
+    // These variables apply only to the provider of that name.
     check(
         "mine/m",
         "providers.mine = { api = 'openai-responses', api_key_env = 'MINE' }",
@@ -194,7 +194,7 @@ fn the_settings_say_where_before_the_environment_does() {
         "mine/m",
         "providers.mine.api = 'openai-chat'",
         env,
-        "providers.mine does not say where its API is; set its `base_url`",
+        "providers.mine has no address of its API; set its `base_url`",
     );
     check(
         "openai/m",
@@ -205,13 +205,22 @@ fn the_settings_say_where_before_the_environment_does() {
 }
 
 #[test]
-fn an_address_is_one_of_a_web_server_and_holds_no_secret() {
+fn addresses_are_http_urls_without_secrets() {
     for (url, why) in [
-        ("nonsense", "is no address (relative URL without a base)"),
-        ("file:///etc/passwd", "is no address of a web server"),
-        ("https://me:secret@host", "has a name or password in it"),
-        ("https://host/v1?key=secret", "goes on after its path"),
-        ("https://host/v1#a", "goes on after its path"),
+        (
+            "nonsense",
+            "is not a valid address (relative URL without a base)",
+        ),
+        ("file:///etc/passwd", "is not an http or https address"),
+        ("https://me:secret@host", "contains a name or password"),
+        (
+            "https://host/v1?key=secret",
+            "has a query or fragment after its path",
+        ),
+        (
+            "https://host/v1#a",
+            "has a query or fragment after its path",
+        ),
     ] {
         let text = format!("providers.mine = {{ api = 'google', base_url = '{url}' }}");
         assert_eq!(
@@ -244,7 +253,7 @@ fn ollama_host_has_many_forms() {
     }
     assert_eq!(
         endpoint("ollama/m", "", &["OLLAMA_HOST=ftp://box"]),
-        "OLLAMA_HOST is no address of a web server; write it as https://host/path"
+        "OLLAMA_HOST is not an http or https address; write it as https://host/path"
     );
     let remote = &["OLLAMA_HOST=https://ollama.com", "OLLAMA_API_KEY=k"];
     assert_eq!(
@@ -282,7 +291,7 @@ fn every_key_of_a_model_can_be_configured() {
         context_window: Some(7),
         ..StatedAbilities::default()
     };
-    let found = outside.abilities(&id, Some(&listed), &settings).unwrap();
+    let found = outside.abilities(&id, Some(&listed), &settings);
     let configured: toml::Value = toml::from_str(text).unwrap();
     let configured = configured["providers"]["mine"]["models"]["org/m:8b"].clone();
     let mut expected = Abilities::default();
@@ -290,18 +299,18 @@ fn every_key_of_a_model_can_be_configured() {
     assert_eq!(found, expected);
     let prices = found.prices.unwrap();
     assert_eq!(
-        (prices.cache_read, prices.cache_write_long),
+        (prices.rates.cache_read(), prices.rates.cache_write_long()),
         (1.0, 3.0),
         "what is not said of the cache is as without it"
     );
-    assert_eq!(prices.beyond.unwrap().cache_read, 4.0);
+    assert_eq!(prices.beyond.unwrap().cache_read(), 4.0);
     let other = ModelId::parse("mine/other", &settings).unwrap();
-    let found = outside.abilities(&other, Some(&listed), &settings).unwrap();
+    let found = outside.abilities(&other, Some(&listed), &settings);
     assert_eq!((found.context_window, found.tools), (Some(7), true));
 }
 
 #[tokio::test]
-async fn the_model_for_users_who_name_none_is_the_tables() {
+async fn default_model_comes_from_the_table() {
     let outside = outside(&[], std::path::Path::new("/nowhere"));
     let settings = Settings::default();
     for (provider, expected) in [
@@ -315,19 +324,19 @@ async fn the_model_for_users_who_name_none_is_the_tables() {
 }
 
 #[tokio::test]
-async fn without_a_key_and_without_ollama_it_says_what_to_set() {
-    // A port that nobody listens on.
+async fn missing_key_and_ollama_is_explained() {
+    // A port without a listener.
     let outside = outside(
         &["OLLAMA_HOST=127.0.0.1:1"],
         std::path::Path::new("/nowhere"),
     );
     let settings = Settings::default();
     let chosen = outside.choose(ModelChoice::FirstOfOllama, &settings).await;
-    assert_eq!(chosen, Err(NO_MODEL.to_owned()));
+    assert_eq!(chosen, Err(ChoiceError::NothingFound));
 }
 
 #[tokio::test]
-async fn ollama_is_asked_for_what_its_list_does_not_say() {
+async fn ollama_is_asked_for_details_missing_from_its_list() {
     let sample = |name: &str| -> Value {
         let path = format!(
             "{}/tests/model_server/wire/ollama/{name}",
@@ -358,7 +367,7 @@ async fn ollama_is_asked_for_what_its_list_does_not_say() {
 }
 
 #[tokio::test]
-async fn headers_of_the_configuration_are_sent_and_win_over_the_providers_own() {
+async fn configured_headers_override_the_providers() {
     let server = ModelServer::start(|received| {
         let own = received.header("x-team").unwrap_or("nothing");
         let message = format!("no {own} here");
@@ -389,13 +398,13 @@ async fn headers_of_the_configuration_are_sent_and_win_over_the_providers_own() 
     for broken in ["{ 'a b' = 'x' }", "{ 'a b' = \"x\\ny\" }"] {
         assert_eq!(
             asked(broken).await,
-            "providers.work.headers.\"a b\" is no header; correct its name or its value in your aside.toml"
+            "providers.work.headers.\"a b\" is not a valid header; correct its name or its value in your aside.toml"
         );
     }
 }
 
 #[tokio::test]
-async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeated() {
+async fn configured_headers_are_sent_and_their_values_redacted() {
     let server = ModelServer::start(|received| {
         let own = received.header("x-team").unwrap_or("nothing").to_owned();
         ServedReply::json(
@@ -427,14 +436,14 @@ async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeat
         let found = asked(Box::leak(Box::new([broken]))).await;
         assert_eq!(
             found.unwrap_err(),
-            "ANTHROPIC_CUSTOM_HEADERS has a line that is no header; write each as `Name: value`, or unset it"
+            "ANTHROPIC_CUSTOM_HEADERS: every line must have the form `Name: value`; correct or unset it"
         );
     }
 }
 
 #[test]
-fn the_keys_that_are_looked_at_are_those_that_are_named() {
-    for known in crate::config::known::KNOWN {
+fn error_names_exactly_the_keys_that_are_tried() {
+    for known in aside_config::known::KNOWN {
         let is_looked_at = !known.local && models::default_model(known.name).is_some();
         for key in known.key_env {
             assert_eq!(NO_MODEL.contains(key), is_looked_at, "{key}");

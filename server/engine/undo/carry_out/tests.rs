@@ -1,34 +1,32 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::Mutex, time::Duration};
 
 use aside_base::digest::sha256;
+use aside_session::{
+    record::Edit,
+    store::Store,
+    undo::{Clash, Conflict},
+};
+use aside_tool::editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{
-    session::{
-        record::Edit,
-        store::Store,
-        undo::{Clash, Conflict},
-    },
-    tool::editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument},
-};
 
-/// What an editor does when it is told to change a document.
+/// Behaviour of an editor that is told to change a document.
 #[derive(Clone, Copy, PartialEq)]
 enum Answer {
     Makes,
     Refuses,
-    /// Makes something else of it.
+    /// Makes a different change.
     Spoils,
-    /// Makes it, and nobody sees that.
+    /// Makes the change, but does not confirm it.
     Hides,
-    /// Makes it, while somebody changes the file `closed`.
+    /// Makes the change while somebody modifies the file `closed`.
     Meanwhile,
-    /// Makes it once, and refuses to make another edit.
+    /// Makes one change and refuses the next.
     Once,
 }
 
-/// A document in an editor: how it answers, its text, and whether some of that is the user's own.
+/// A document in an editor: behaviour, text, and whether it has unsaved changes of the user.
 #[derive(Clone)]
 struct Opened {
     answer: Answer,
@@ -37,7 +35,7 @@ struct Opened {
     version: i32,
 }
 
-/// An editor, in whose documents is what it is told to put there.
+/// An editor that applies changes to its documents.
 struct Fake {
     root: PathBuf,
     open: Mutex<BTreeMap<String, Opened>>,
@@ -116,7 +114,7 @@ impl Editor for Fake {
     }
 }
 
-/// A turn that made `new` of `old` in the files `a`, `b` and `closed`, of which the first two are open.
+/// A turn that changed `old` to `new` in the files `a`, `b` and `closed`. The first two are open.
 struct Trial {
     _folder: tempfile::TempDir,
     conversation: Conversation,
@@ -163,7 +161,7 @@ impl Trial {
         }
     }
 
-    /// Sets what is on disk, and what the editor has beside it.
+    /// Sets the text on disk, and the text in the editor.
     fn stands(self, path: &str, disk: &str, text: &str, users: bool) -> Self {
         fs::write(self.fake.root.join(path), disk).unwrap();
         let mut open = self.fake.open.lock().unwrap();
@@ -173,8 +171,8 @@ impl Trial {
         self
     }
 
-    /// Undoes the turn. What came of it, and then each file: what is on disk, and what is in the editor if that is
-    /// something else.
+    /// Undoes the turn and compares the outcome, then each file: the text on disk, and the text in the editor if it
+    /// differs.
     #[track_caller]
     fn check(&self, told: &str, files: &str) {
         let which = UndoTarget {
@@ -197,7 +195,7 @@ impl Trial {
         let said = match &done {
             Ok(done) if done.unsaved.is_empty() => "done".to_owned(),
             Ok(done) => format!("done; unsaved: {}", listed(done.unsaved.iter())),
-            Err(failed) => failed.sentence(&which),
+            Err(failed) => failed.message(&which),
         };
         assert_eq!(said, told);
         assert_eq!(self.files(), files);
@@ -225,55 +223,51 @@ impl Trial {
 }
 
 #[test]
-fn open_documents_are_put_back_in_the_editor_and_saved_and_the_rest_on_disk() {
+fn open_documents_are_restored_in_the_editor_and_others_on_disk() {
     use Answer::Makes;
     let all = "a=old b=old closed=old";
     Trial::new(Makes, Makes).check("done", all);
-    // Never saved: there it is as it was again.
+    // Never saved: the document is restored in the editor.
     let trial = Trial::new(Makes, Makes).stands("a", "old", "new", false);
     trial.check("done", all);
     let mut trial = Trial::new(Makes, Makes).stands("a", "old", "new", false);
     trial.fake.saves = false;
     trial.check("done; unsaved: b", "a=old b=new/old closed=old");
-    // What the user typed is the user's to save: here what was typed is gone again.
+    // Undo does not save the user's own changes: here it reverts exactly them.
     let trial = Trial::new(Makes, Makes).stands("b", "old", "new", true);
     trial.check("done", all);
 }
 
 #[test]
-fn where_one_cannot_be_put_back_all_stay_as_they_were() {
+fn undo_is_all_or_nothing() {
     use Answer::{Hides, Makes, Meanwhile, Once, Refuses, Spoils};
     let none = "a=new b=new closed=new";
-    let refused =
-        "turn 1 was not undone: the editor did not make the edit of b: it is locked".to_owned();
+    let refused = "turn 1 was not undone: the editor did not edit b: it is locked".to_owned();
     let unconfirmed =
-        "turn 1 was not undone: the editor did not confirm the edit of b; look at it there";
-    let left = |files: &str| {
-        format!(
-            "; in the editor these are not as they were: {files}; put them back there with its own undo"
-        )
-    };
+        "turn 1 was not undone: the editor did not confirm the edit of b; check it there";
+    let left =
+        |files: &str| format!("; these files changed in the editor: {files}; undo them there");
     Trial::new(Makes, Refuses).check(&refused, none);
     Trial::new(Makes, Hides).check(unconfirmed, none);
     Trial::new(Once, Refuses).check(&(refused + &left("a")), "a=new/old b=new closed=new");
-    // What it is instead may be the user's.
+    // The different text may be the user's.
     Trial::new(Makes, Spoils).check(unconfirmed, "a=new b=new/spoilt closed=new");
-    // The disk says no when the editor has done its part.
+    // The write to disk fails after the editor's part.
     Trial::new(Makes, Meanwhile).check(
-        "turn 1 was not undone, as these files were changed since: closed; \
-         put them back yourself, or undo later turns first",
+        "turn 1 was not undone, because these files were changed since: closed; \
+         restore them yourself, or undo later turns first",
         "a=new b=new closed=mine",
     );
     let trial = Trial::new(Makes, Makes);
     trial.gone.cancel();
     trial.check(
-        "turn 1 was not undone: the editor went before it made the edit of a",
+        "turn 1 was not undone: the editor disconnected before it edited a",
         none,
     );
 }
 
 #[test]
-fn every_file_that_is_in_the_way_is_named_with_what_to_do_about_it() {
+fn every_obstacle_is_named_with_advice() {
     let conflict = |path: &str, clash| Conflict {
         path: path.into(),
         clash,
@@ -289,11 +283,11 @@ fn every_file_that_is_in_the_way_is_named_with_what_to_do_about_it() {
         name: "turn 1".into(),
     };
     assert_eq!(
-        failed.sentence(&which),
-        "turn 1 was not undone, as these files were changed since: c, d; put them back yourself, or undo later turns \
-         first; and these files have another text on disk than in the editor, which is not the turn's: b; save them \
-         there, or load them again; and these files are not saved in an editor that cannot be told to change them: a; \
-         save them there"
+        failed.message(&which),
+        "turn 1 was not undone, because these files were changed since: c, d; restore them yourself, or undo later \
+         turns first; and these files differ on disk and in the editor, and the turn did not cause that: b; save or \
+         reload them in the editor; and these files are unsaved in an editor that does not support edits: a; save \
+         them there"
     );
     assert_eq!(failed.conflicts(), ["a", "b", "c", "d"]);
 }

@@ -13,19 +13,19 @@ use agent_client_protocol_schema::v1::{
     ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionId, SessionInfo,
     SessionModeState, SetSessionTitleRequest, SetSessionTitleResponse,
 };
+use aside_config::settings;
+use aside_session::{
+    conversation::{Conversation, ConversationSummary, ForkExtent},
+    record::time_text,
+    store::StoreError,
+};
 
 use super::super::{commands, connection::Connection, options, replay, session::Session};
 use crate::{
-    config::settings,
     engine::clock::Clock,
     front::{
         error::{RequestError, Result, invalid, not_found},
         transport::in_order::let_next_begin,
-    },
-    session::{
-        conversation::{Conversation, ConversationSummary, ForkExtent},
-        record::time_text,
-        store::StoreError,
     },
 };
 

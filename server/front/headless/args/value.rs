@@ -1,5 +1,4 @@
-//! The values of arguments: what each is, and how it is read. Each error completes the sentence
-//! `invalid value … for …: <error>`.
+//! Parsers of arguments. Each error completes the sentence `invalid value … for …: <error>`.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -11,21 +10,21 @@ use clap::error::{ContextKind, ContextValue};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-/// What `--attach` names: a file, and lines of it.
+/// Value of `--attach`: a file, or lines of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
-    /// The path of the file, as it was typed.
+    /// Path of the file, as typed.
     pub path: PathBuf,
-    /// The first and last line of the part, counted from 1; none: the whole file.
+    /// First and last line, counted from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
 }
 
-/// What `--schema` names: a schema or a file.
+/// Value of `--schema`: a file, or the schema itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schema {
-    /// In a file.
+    /// A file that contains the schema.
     File(PathBuf),
-    /// A schema that was typed itself.
+    /// The schema itself.
     Json(Value),
 }
 
@@ -34,11 +33,11 @@ pub(super) fn tool_name(text: &str) -> Result<String, String> {
     if (1..=64).contains(&text.len()) && text.chars().all(fits) {
         Ok(text.to_owned())
     } else {
-        Err("a tool's name is 1 to 64 letters, digits, underscores and hyphens".into())
+        Err("a tool name has 1 to 64 letters, digits, underscores and hyphens".into())
     }
 }
 
-/// A path as it is, or a path and a range of lines. A path that is not text has no range.
+/// Parses a path, or a path and a range of lines. A path that is not valid UTF-8 has no range.
 pub(super) fn attach(given: OsString) -> Result<Attach, String> {
     let ranged = given.to_str().and_then(|text| {
         let (path, range) = text.rsplit_once(':')?;
@@ -53,7 +52,7 @@ pub(super) fn attach(given: OsString) -> Result<Attach, String> {
                 path: path.into(),
                 lines: Some((from, to)),
             }),
-            _ => Err("lines count from 1 and the first is not after the last".into()),
+            _ => Err("line numbers start at 1, and FROM must not exceed TO".into()),
         },
         None if given.is_empty() => Err("a path is missing".into()),
         None => Ok(Attach {
@@ -73,15 +72,15 @@ pub(super) fn tool_choice(text: &str) -> Result<ToolChoice, String> {
 }
 
 pub(super) fn mode(text: &str) -> Result<Mode, String> {
-    Mode::of(text).ok_or_else(|| "the modes are ask, edits, plan and auto".into())
+    Mode::of(text).ok_or_else(|| "expected ask, edits, plan or auto".into())
 }
 
-/// JSON itself begins with a brace; a schema that is `true` or `false` would say nothing.
+/// A schema begins with a brace. The schemas `true` and `false` would be pointless, so those are file names.
 pub(super) fn schema(text: &str) -> Result<Schema, String> {
     if text.trim_start().starts_with('{') {
         serde_json::from_str(text)
             .map(Schema::Json)
-            .map_err(|error| format!("it is not JSON: {error}"))
+            .map_err(|error| format!("not valid JSON: {error}"))
     } else if text.is_empty() {
         Err("a file or a JSON schema is missing".into())
     } else {
@@ -93,16 +92,16 @@ pub(super) fn cost(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|cost: &f64| cost.is_finite() && *cost > 0.0)
-        .ok_or_else(|| "a number of US dollars over 0, such as 0.50".into())
+        .ok_or_else(|| "expected a positive number of US dollars, such as 0.50".into())
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<SignedDuration>()
         .ok()
         .and_then(|duration| Duration::try_from(duration).ok())
-        .ok_or_else(|| "a time with its unit, such as 90s or 5m".to_owned())
+        .ok_or_else(|| "expected a duration with its unit, such as 90s or 5m".to_owned())
         .and_then(|duration| match duration.is_zero() {
-            true => Err("a time of more than nothing, such as 90s or 5m".to_owned()),
+            true => Err("expected a positive duration, such as 90s or 5m".to_owned()),
             false => Ok(duration),
         })
 }
@@ -110,12 +109,12 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 pub(super) fn setting(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
-        _ => Err("it is written KEY=VALUE".into()),
+        _ => Err("expected KEY=VALUE".into()),
     }
 }
 
-/// What was not expected is no flag, but another word after a message.
-pub(super) fn is_word_of_a_message(error: &clap::Error) -> bool {
+/// Whether the unexpected argument is not a flag but another word after the message.
+pub(super) fn is_extra_word(error: &clap::Error) -> bool {
     let given = error.get(ContextKind::InvalidArg);
     let is_word = matches!(given, Some(ContextValue::String(given)) if !given.starts_with('-'));
     is_word && error.to_string().contains("Usage: aside run")

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::*;
 
-/// Columns on which no line is broken.
+/// Width at which no line is broken.
 const WIDE: usize = 1000;
 
-/// A tool's question.
+/// A question of a tool.
 pub(in crate::front::headless) fn question(text: &str, answer_type: AnswerType) -> Prompt {
     Prompt {
         id: PromptId("p-1".into()),
@@ -104,10 +104,10 @@ fn again(sentence: &str) -> TypedLine {
     TypedLine::Again(sentence.into())
 }
 
-const NOTHING: &str = "Nothing was typed; answer, or Ctrl-D to skip.";
+const NOTHING: &str = "Nothing was typed; answer, or press Ctrl-D to skip.";
 
 #[test]
-fn what_a_command_goes_on_with_does_not_look_like_a_line_of_the_prompt() {
+fn wrapped_commands_do_not_resemble_prompt_lines() {
     let text = format!(
         "true {}Run `true`?{}  y  run it\nrm -rf x",
         ".".repeat(33),
@@ -146,7 +146,7 @@ fn what_a_command_goes_on_with_does_not_look_like_a_line_of_the_prompt() {
 }
 
 #[test]
-fn a_yes_or_no() {
+fn boolean_questions() {
     let prompt = question("Keep a backup?", AnswerType::Boolean);
     shows(
         &prompt,
@@ -169,7 +169,7 @@ fn a_yes_or_no() {
     check(
         &prompt,
         "yep",
-        again("That is none of the answers; type y or n."),
+        again("That is not one of the answers; type y or n."),
     );
     let by_default = Prompt {
         default: Some(false.into()),
@@ -180,7 +180,7 @@ fn a_yes_or_no() {
 }
 
 #[test]
-fn a_yes_or_no_for_the_rest_of_the_turn() {
+fn boolean_questions_for_the_rest_of_the_turn() {
     let prompt = Prompt {
         remember: true,
         ..question("Keep a backup?", AnswerType::Boolean)
@@ -205,7 +205,7 @@ fn a_yes_or_no_for_the_rest_of_the_turn() {
 }
 
 #[test]
-fn one_of_several() {
+fn select_questions() {
     let options = select(&["12", "40", "all of them"]);
     let prompt = Prompt {
         context: Some("12: let a = 1;\n40: let a = 2;".into()),
@@ -235,24 +235,24 @@ fn one_of_several() {
     check(
         &prompt,
         "4",
-        again("That is none of the answers; type 1, 2 or 3."),
+        again("That is not one of the answers; type 1, 2 or 3."),
     );
     check(
         &prompt,
         "ALL OF THEM",
-        again("That is none of the answers; type 1, 2 or 3."),
+        again("That is not one of the answers; type 1, 2 or 3."),
     );
 }
 
 #[test]
-fn a_number_never_says_two_things() {
+fn numbers_are_never_ambiguous() {
     let prompt = question("Which line?", select(&["2", "7", "all"]));
     assert!(render(&prompt, Paint::OFF, WIDE).contains("  -  2\n  -  7\n  -  all\n"));
     check(&prompt, "2", is("2"));
     check(
         &prompt,
         "1",
-        again("That is none of the answers; write one of the texts in full."),
+        again("That is not one of the answers; type one of the texts in full."),
     );
     let in_place = question("Which line?", select(&["1", "2"]));
     check(&in_place, "2", is("2"));
@@ -261,7 +261,7 @@ fn a_number_never_says_two_things() {
 }
 
 #[test]
-fn a_text() {
+fn text_questions() {
     let prompt = question("What name?", AnswerType::text());
     check(&prompt, " tidy imports", is(" tidy imports"));
     check(&prompt, "  ", again(NOTHING));
@@ -276,14 +276,14 @@ fn a_text() {
 }
 
 #[test]
-fn a_secret_is_taken_as_typed() {
+fn secrets_are_accepted_as_typed() {
     let prompt = question("Password?", AnswerType::Secret);
     shows(
         &prompt,
         &[
             "── tidy ──",
             "Password?",
-            "  what you type is not shown and reaches this tool alone · Ctrl-D: skip",
+            "  your input is hidden and goes only to this tool · Ctrl-D: skip",
             "> ",
         ],
     );
@@ -291,13 +291,13 @@ fn a_secret_is_taken_as_typed() {
     check(
         &prompt,
         "",
-        again("Nothing was typed; type it, or Ctrl-D to skip."),
+        again("Nothing was typed; type the secret, or press Ctrl-D to skip."),
     );
     assert!(!format!("{:?}", parse_line(&prompt, "hunter2")).contains("hunter2"));
 }
 
 #[test]
-fn a_command_may_run() {
+fn command_permissions() {
     let prompt = run_command("cargo test\nrm -r target");
     shows(
         &prompt,
@@ -307,9 +307,9 @@ fn a_command_may_run() {
             "│ cargo test",
             "│ rm -r target",
             "Run this?",
-            "  y  run it, this once",
-            "  t  run it, and whenever it comes again in this turn",
-            "  a  run it, now and always",
+            "  y  run it once",
+            "  t  run it, and allow the same call for the rest of this turn",
+            "  a  run it now and always",
             "  n  no",
             "  !: decline, !text: with a note · Ctrl-D: skip",
             "> ",
@@ -329,7 +329,7 @@ fn a_command_may_run() {
     check(
         &prompt,
         "sure",
-        again("That is none of the answers; type y, t, a or n."),
+        again("That is not one of the answers; type y, t, a or n."),
     );
     let eager = Prompt {
         default: Some("once".into()),
@@ -339,7 +339,7 @@ fn a_command_may_run() {
 }
 
 #[test]
-fn a_change_may_be_made() {
+fn change_permissions() {
     let prompt = change(
         "use b;\nuse a;\n\nfn main() {}\n",
         "use a;\nuse b;\n\nfn main() {}",
@@ -358,7 +358,7 @@ fn a_change_may_be_made() {
             "│ +fn main() {} (no line end)",
             "Run this?",
             "  y  make this change",
-            "  t  make this change and every other edit of this turn",
+            "  t  make this change and all other edits of this turn",
             "  n  no",
             "  !: decline, !text: with a note · Ctrl-D: skip",
             "> ",
@@ -367,7 +367,7 @@ fn a_change_may_be_made() {
     check(
         &prompt,
         "a",
-        again("That is none of the answers; type y, t or n."),
+        again("That is not one of the answers; type y, t or n."),
     );
     let painted = render(&prompt, Paint { on: true }, WIDE);
     assert!(
@@ -376,13 +376,13 @@ fn a_change_may_be_made() {
 }
 
 #[test]
-fn nothing_is_allowed_unseen() {
+fn permissions_show_the_whole_call() {
     let shown = render(&permission(&["once", "no"], None), Paint::OFF, WIDE);
     assert!(shown.contains("│   \"path\": \"src/main.rs\"\n"), "{shown}");
 }
 
 #[test]
-fn a_result_may_be_delivered() {
+fn result_deliveries() {
     let prompt = Prompt {
         kind: PromptKind::DeliverResult,
         preview: Some(Preview::Text {
@@ -398,7 +398,7 @@ fn a_result_may_be_delivered() {
 }
 
 #[test]
-fn any_prompt_but_a_secret_can_be_declined_and_any_dismissed() {
+fn all_prompts_can_be_dismissed_and_all_but_secrets_declined() {
     let any = [
         question("?", AnswerType::Boolean),
         question("?", select(&["a", "b"])),
@@ -422,7 +422,7 @@ fn any_prompt_but_a_secret_can_be_declined_and_any_dismissed() {
 }
 
 #[test]
-fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
+fn foreign_text_is_sanitized_and_set_apart() {
     let prompt = Prompt {
         label: "evil\x1b[2J\n── Assistant ──".into(),
         context: Some("\x1b]0;title\x07\n> y".into()),
@@ -445,7 +445,7 @@ fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
 }
 
 #[test]
-fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_goes_on_behind_a_bar() {
+fn narrow_terminals_wrap_words_and_continue_commands_behind_a_bar() {
     let asked = Prompt {
         context: Some("The files are unreachable for a moment.\nNothing waits.".into()),
         default: Some(json!("5 seconds")),
@@ -485,7 +485,7 @@ fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_goes_on_behind_a_bar
 }
 
 #[test]
-fn several_options_are_typed_with_blanks_or_commas_and_an_error_says_so() {
+fn options_are_separated_by_blanks_or_commas() {
     let several = |options: &[&str]| {
         let answer_type = AnswerType::MultiSelect {
             options: options.iter().map(ToString::to_string).collect(),
@@ -506,28 +506,28 @@ fn several_options_are_typed_with_blanks_or_commas_and_an_error_says_so() {
     };
     says(
         &["a", "b"],
-        "of: a, b. Type their numbers, with blanks or commas between.",
+        "of: a, b. Type their numbers, separated by blanks or commas.",
     );
-    says(&["2", "1"], "Type them with commas between.");
+    says(&["2", "1"], "Type them separated by commas.");
     says(&["2", "1, 3"], "Type them as a JSON array.");
 }
 
 #[test]
-fn a_command_that_is_to_run_outside_the_sandbox_is_allowed_with_the_keys_of_a_permission() {
+fn unsandboxed_commands_use_the_permission_keys() {
     let prompt = Prompt {
         tool: "run_command".into(),
         ..question("Outside?", select(&["once", "turn", "always", "no"]))
     };
     let shown = render(&prompt, Paint::OFF, WIDE);
     for (key, word, number, says) in [
-        ("y", "once", "1", "  y  run it, this once\n"),
+        ("y", "once", "1", "  y  run it once\n"),
         (
             "t",
             "turn",
             "2",
-            "  t  run it, and whenever it comes again in this turn\n",
+            "  t  run it, and allow the same call for the rest of this turn\n",
         ),
-        ("a", "always", "3", "  a  run it, now and always\n"),
+        ("a", "always", "3", "  a  run it now and always\n"),
         ("n", "no", "4", "  n  no\n"),
     ] {
         assert!(shown.contains(says), "{shown}");
@@ -539,7 +539,7 @@ fn a_command_that_is_to_run_outside_the_sandbox_is_allowed_with_the_keys_of_a_pe
             );
         }
     }
-    // Another tool's options are its own.
+    // Another tool's options are unaffected.
     let other = question("How often?", select(&["once", "always"]));
     assert!(render(&other, Paint::OFF, WIDE).contains("  1  once\n"));
 }

@@ -3,18 +3,16 @@
 use std::time::Duration;
 
 use aside_base::visible::one_line;
+use aside_session::{
+    conversation::{ConversationActivity, ConversationSummary},
+    store::Store,
+};
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::{
-    front::headless::{failure::CommandFailure, streams::Streams},
-    session::{
-        conversation::{ConversationActivity, ConversationSummary},
-        store::Store,
-    },
-};
+use crate::front::headless::{failure::CommandFailure, streams::Streams};
 
-/// Lists conversations, the newest first: id, status, turns, when something was recorded last, how many
-/// prompts are open where any are, and the title.
+/// Lists conversations, newest first: id, status, number of turns, time of the last record, number of open prompts if
+/// there are any, and the title.
 pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let list = store.list()?;
     if list.is_empty() {
@@ -23,7 +21,7 @@ pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), Comman
     streams.say(&table(&list, &TimeZone::system()))
 }
 
-/// A line a conversation.
+/// Renders one line per conversation.
 fn table(list: &[ConversationSummary], zone: &TimeZone) -> String {
     let rows: Vec<[String; 6]> = list.iter().map(|listed| row(listed, zone)).collect();
     let mut widths = [0; 6];
@@ -35,7 +33,7 @@ fn table(list: &[ConversationSummary], zone: &TimeZone) -> String {
     let mut text = String::new();
     for row in &rows {
         let mut line = String::new();
-        // A column in which nothing stands is not there.
+        // An empty column is omitted.
         for (cell, width) in row.iter().zip(widths).filter(|(_, width)| *width > 0) {
             line += &format!("{cell:<width$}  ");
         }
@@ -70,7 +68,7 @@ fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
-/// A time since the Unix epoch, on the clocks of a zone.
+/// A time since the Unix epoch in local time.
 fn minute(time: Duration, zone: &TimeZone) -> String {
     let stamp = Timestamp::UNIX_EPOCH
         .checked_add(time)
@@ -81,6 +79,8 @@ fn minute(time: Duration, zone: &TimeZone) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aside_turn::response::Usage;
+
     use super::*;
 
     fn listed(
@@ -95,6 +95,7 @@ mod tests {
             created: Duration::ZERO,
             updated: Duration::from_secs(1_700_000_000 + u64::from(turns) * 60),
             turns,
+            usage: Usage::default(),
             status,
             prompts: 0,
         }
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_a_line() {
+    fn conversations_are_listed_one_per_line() {
         check(&[], &[]);
         check(
             &[
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn open_prompts_have_a_column_where_there_are_any() {
+    fn open_prompts_add_a_column() {
         let waiting = ConversationSummary {
             prompts: 2,
             ..listed("c1", ConversationActivity::Waiting, 2, "Ask me")

@@ -1,15 +1,14 @@
-//! What of a conversation a command needs: its lines, and the turn that is meant.
+//! Reads the parts of a conversation that a command needs.
 
 use std::io;
 
-use crate::{
-    front::headless::failure::CommandFailure,
-    session::{
-        conversation::Conversation,
-        lines::LogLines,
-        replay::{self, Turn},
-    },
+use aside_session::{
+    conversation::Conversation,
+    lines::LogLines,
+    replay::{self, Turn},
 };
+
+use crate::front::headless::failure::CommandFailure;
 
 pub(super) fn all(conversation: &Conversation) -> Result<LogLines, CommandFailure> {
     conversation.read_all().map_err(unreadable(conversation))
@@ -32,13 +31,13 @@ pub(super) fn unreadable(
     }
 }
 
-/// A turn and its number, counted from 1.
+/// A turn with its number, counted from 1.
 pub(super) struct Numbered {
     pub(super) number: usize,
     pub(super) turn: Turn,
 }
 
-/// The turn with this id, or this number.
+/// Finds a turn by its id or number.
 pub(super) fn find_turn(
     conversation: &Conversation,
     lines: &LogLines,
@@ -59,7 +58,7 @@ pub(super) fn find_turn(
             turn: turns.swap_remove(place),
         }),
         None => Err(CommandFailure::usage(format!(
-            "conversation {id} has no turn {wanted}; `aside conversation show {id}` shows those it has",
+            "conversation {id} has no turn {wanted}; `aside conversation show {id}` lists its turns",
             id = conversation.id()
         ))),
     }

@@ -1,5 +1,6 @@
 use std::{fs, time::Duration};
 
+use aside_session::record::{Edit, Entry, TurnOptions};
 use aside_turn::{
     Event,
     record::{CallKey, Outcome},
@@ -7,12 +8,9 @@ use aside_turn::{
 };
 
 use super::*;
-use crate::{
-    front::headless::streams::tests::said,
-    session::record::{Edit, Entry, TurnOptions},
-};
+use crate::front::headless::streams::tests::said;
 
-/// A workspace with a state directory of its own.
+/// A workspace with its own state directory.
 struct Trial {
     folder: tempfile::TempDir,
     place: CommandContext,
@@ -32,7 +30,7 @@ impl Trial {
         self.place.store().expect("a store")
     }
 
-    /// A new conversation in which these turns wrote these files.
+    /// Creates a conversation whose turns wrote these files.
     fn conversation(&self, turns: &[(&str, &[(&str, &str)])]) -> Conversation {
         let store = self.store();
         let conversation = store.create(None, Duration::ZERO).expect("made");
@@ -71,7 +69,7 @@ impl Trial {
         record(&Entry::Turn(end()));
     }
 
-    /// What a command says, with the id of a conversation as `ID`.
+    /// Output of a command, with `ID` in place of the conversation's id.
     fn says(&self, conversation: &Conversation, words: &[&str]) -> String {
         let words = words
             .iter()
@@ -93,7 +91,7 @@ impl Trial {
         assert_eq!(self.says(conversation, words), expected, "{words:?}");
     }
 
-    /// The files of the workspace: `name=text`, by name.
+    /// The files of the workspace, as `name=text`, by name.
     fn files(&self) -> String {
         let mut files: Vec<String> = fs::read_dir(&self.place.root)
             .expect("a folder")
@@ -120,14 +118,14 @@ fn end() -> Event {
 }
 
 #[test]
-fn the_last_turn_is_undone_and_the_model_is_told() {
+fn undo_reverts_the_last_turn_and_informs_the_model() {
     let trial = Trial::new();
     fs::write(trial.place.root.join("a"), "0").expect("written");
     let conversation = trial.conversation(&[
         ("t1", &[("a", "1")]),
         ("t2", &[("a", "2"), ("new\x1b", "x")]),
     ]);
-    let account = "Undone what the last turn changed:\n  a  put back\n  new␛  removed\n";
+    let account = "Undid the changes of the last turn:\n  a  restored\n  new␛  removed\n";
     trial.check(&conversation, &["undo"], account);
     assert_eq!(trial.files(), "a=1");
     let lines = conversation.read_all().expect("a log");
@@ -143,31 +141,31 @@ fn the_last_turn_is_undone_and_the_model_is_told() {
     assert_eq!(told, Some((None, text.to_owned())));
     assert_eq!(
         conversation.listed().expect("a list").status,
-        crate::session::conversation::ConversationActivity::Idle
+        aside_session::conversation::ConversationActivity::Idle
     );
-    let nothing = "There is nothing to undo: no file is other than before the last turn.\n";
+    let nothing = "Nothing to undo: the last turn changed no file that still differs.\n";
     trial.check(&conversation, &["undo", "ID"], nothing);
-    let account = "Undone what turn 1 changed:\n  a  put back\n";
+    let account = "Undid the changes of turn 1:\n  a  restored\n";
     trial.check(&conversation, &["undo", "ID", "--turn", "1"], account);
     assert_eq!(trial.files(), "a=0");
 }
 
 #[test]
-fn what_was_changed_since_is_left_as_it_is() {
+fn undo_skips_files_changed_since() {
     let trial = Trial::new();
     let conversation =
         trial.conversation(&[("t1", &[("a", "1"), ("b", "1")]), ("t2", &[("a", "2")])]);
     trial.check(
         &conversation,
         &["undo", "--turn", "t1"],
-        "exit 1: turn 1 was not undone, as these files were changed since: a; \
-         put them back yourself, or undo later turns first\n",
+        "exit 1: turn 1 was not undone, because these files were changed since: a; \
+         restore them yourself, or undo later turns first\n",
     );
     assert_eq!(trial.files(), "a=2 b=1");
 }
 
 #[test]
-fn a_turn_that_ran_commands_is_undone_in_part() {
+fn turns_with_commands_are_undone_in_part() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[]);
     let mut log = conversation.log(Duration::ZERO).expect("a log");
@@ -195,13 +193,13 @@ fn a_turn_that_ran_commands_is_undone_in_part() {
     trial.check(
         &conversation,
         &["undo"],
-        "There is nothing to undo: no file is other than before the last turn.\n\
-         Commands ran in the last turn, too: what they changed is as they left it.\n",
+        "Nothing to undo: the last turn changed no file that still differs.\n\
+         Changes by commands of the last turn are not undone.\n",
     );
 }
 
 #[test]
-fn what_somebody_has_open_is_only_read() {
+fn conversations_in_use_are_read_only() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[("t1", &[("a", "1")])]);
     let open = conversation.log(Duration::ZERO).expect("a log");
@@ -225,7 +223,7 @@ fn what_somebody_has_open_is_only_read() {
 }
 
 #[test]
-fn a_conversation_is_shown_exported_and_renamed() {
+fn conversations_are_shown_exported_and_renamed() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[("t1", &[])]);
     let page = "# Do t1\n\n## Turn 1 (2023-11-14T22:13)\n\n> **User:** Do t1\n\n\
@@ -238,7 +236,7 @@ fn a_conversation_is_shown_exported_and_renamed() {
     trial.check(
         &conversation,
         &["export", "-o", "none/page.md"],
-        "exit 1: cannot write none/page.md: No such file or directory (os error 2); give another file\n",
+        "exit 1: cannot write none/page.md: No such file or directory (os error 2); choose another file\n",
     );
     trial.check(&conversation, &["rename", "ID", " Two\nwords "], "");
     assert!(
@@ -246,12 +244,12 @@ fn a_conversation_is_shown_exported_and_renamed() {
             .says(&conversation, &["show"])
             .starts_with("# Two words\n")
     );
-    let missing = "exit 2: a title is missing; give one that is not empty\n";
+    let missing = "exit 2: the title is empty; give another one\n";
     trial.check(&conversation, &["rename", "ID", " "], missing);
 }
 
 #[test]
-fn a_damaged_log_is_shown_as_far_as_it_goes() {
+fn damaged_logs_are_shown_up_to_the_damage() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[("t1", &[]), ("t2", &[])]);
     let events = conversation.folder().join("events.jsonl");
@@ -264,7 +262,7 @@ fn a_damaged_log_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_fork_has_the_turns_up_to_one() {
+fn forks_contain_the_turns_up_to_one() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[("t1", &[]), ("t2", &[]), ("t3", &[])]);
     let check = |words: &[&str], turns| {
@@ -279,14 +277,14 @@ fn a_fork_has_the_turns_up_to_one() {
     for turn in ["0", "4", "t4"] {
         let words = ["fork", "ID", "--turn", turn];
         let said = format!(
-            "exit 2: conversation ID has no turn {turn}; `aside conversation show ID` shows those it has\n"
+            "exit 2: conversation ID has no turn {turn}; `aside conversation show ID` lists its turns\n"
         );
         trial.check(&conversation, &words, &said);
     }
 }
 
 #[test]
-fn what_is_not_there_is_bad_usage() {
+fn unknown_ids_are_usage_errors() {
     let trial = Trial::new();
     let gone = trial.conversation(&[]);
     trial
@@ -304,6 +302,6 @@ fn what_is_not_there_is_bad_usage() {
     trial.check(
         &empty,
         &["undo"],
-        "exit 2: there is nothing to undo: conversation ID has no turn yet\n",
+        "exit 2: nothing to undo: conversation ID has no turn yet\n",
     );
 }

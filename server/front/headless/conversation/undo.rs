@@ -1,8 +1,15 @@
-//! `aside conversation undo`.
+//! `aside conversation undo`: undoes the file changes of a turn.
 
 use std::path::Path;
 
 use aside_base::visible::one_line;
+use aside_session::{
+    conversation::Conversation,
+    lines::LogLines,
+    replay,
+    store::StoreError,
+    undo::{FileRestore, UndoPlan},
+};
 
 use super::reading::{Numbered, all, find_turn, unreadable};
 use crate::{
@@ -11,24 +18,17 @@ use crate::{
         undo::{TurnUndo, UndoFailure, UndoTarget},
     },
     front::headless::{failure::CommandFailure, streams::Streams},
-    session::{
-        conversation::Conversation,
-        lines::LogLines,
-        replay,
-        store::StoreError,
-        undo::{FileRestore, UndoPlan},
-    },
 };
 
-/// Takes back what a turn changed in files, the last turn where none is named, and puts it on record, for the
-/// model too. Nothing is written where any of the files was changed since.
+/// Undoes the file changes of a turn, by default of the last one, and records that for the model too. Writes nothing if
+/// any of the files was changed since.
 pub(super) fn run(
     conversation: &Conversation,
     turn: Option<&str>,
     root: &Path,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
-    // While it is open here, no turn changes files.
+    // The open log keeps turns from changing files meanwhile.
     let mut log = conversation
         .log(Clock::start().now())
         .map_err(StoreError::from)?;
@@ -38,7 +38,7 @@ pub(super) fn run(
     let (lines, which) = which(conversation, turn)?;
     for fault in &lines.faults {
         streams.note(&format!(
-            "{fault}; if it was a change of a file, that is not taken back."
+            "{fault}; if that line is a file change, it is not undone."
         ));
     }
     let undoing = TurnUndo {
@@ -47,14 +47,14 @@ pub(super) fn run(
         root,
         editor: None,
     };
-    let failed = |error: UndoFailure| CommandFailure::internal(error.sentence(&which));
+    let failed = |error: UndoFailure| CommandFailure::internal(error.message(&which));
     let plan = undoing.plan(&lines, None);
     let plan = plan.map_err(|error| failed(error.into()))?;
     undoing.carry_out(&plan, &mut log).map_err(failed)?;
     streams.say(&account(&which, &plan))
 }
 
-/// The lines that it takes to undo the turn, and the turn. The last one is found from the end of the log.
+/// The lines needed to undo the turn, and the turn. The last turn is read from the end of the log.
 fn which(
     conversation: &Conversation,
     turn: Option<&str>,
@@ -77,30 +77,30 @@ fn which(
             },
         )),
         None => Err(CommandFailure::usage(format!(
-            "there is nothing to undo: conversation {} has no turn yet",
+            "nothing to undo: conversation {} has no turn yet",
             conversation.id()
         ))),
     }
 }
 
-/// What was done, for the user.
+/// Report for the user.
 fn account(which: &UndoTarget, plan: &UndoPlan) -> String {
     let name = &which.name;
     let mut text = if plan.changes.is_empty() {
-        format!("There is nothing to undo: no file is other than before {name}.\n")
+        format!("Nothing to undo: {name} changed no file that still differs.\n")
     } else {
-        format!("Undone what {name} changed:\n")
+        format!("Undid the changes of {name}:\n")
     };
     for change in &plan.changes {
         let what = match change {
             FileRestore { to: None, .. } => "removed",
-            FileRestore { now: None, .. } => "made again",
-            _ => "put back",
+            FileRestore { now: None, .. } => "recreated",
+            _ => "restored",
         };
         text += &format!("  {}  {what}\n", one_line(&change.path));
     }
     if plan.untracked {
-        text += &format!("Commands ran in {name}, too: what they changed is as they left it.\n");
+        text += &format!("Changes by commands of {name} are not undone.\n");
     }
     text
 }

@@ -1,9 +1,9 @@
-//! What `aside doctor` says of one thing.
+//! One result of `aside doctor`.
 
 use aside_base::visible::one_line;
 
-/// Columns of a grade.
-pub(super) const GRADE: usize = 8;
+/// Width of a grade in columns.
+pub(super) const GRADE_WIDTH: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grade {
@@ -12,7 +12,7 @@ pub(super) enum Grade {
     Error,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) grade: Grade,
@@ -45,6 +45,6 @@ impl Finding {
             Grade::Warning => "warning",
             Grade::Error => "error",
         };
-        format!("{grade:<GRADE$} {}\n", one_line(&self.text))
+        format!("{grade:<GRADE_WIDTH$} {}\n", one_line(&self.text))
     }
 }

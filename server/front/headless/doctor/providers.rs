@@ -1,23 +1,21 @@
-//! What `aside doctor` says of providers and their keys.
+//! Checks of providers and their keys.
 
 use std::{env, time::Duration};
 
 use aside_base::{api::ApiKind, environment};
+use aside_config::{ModelId, Settings};
 use tokio::time::timeout;
 
 use super::finding::Finding;
-use crate::{
-    config::{self, ModelId, Settings},
-    engine::models::{Models, key::KeySource},
-};
+use crate::engine::models::{Models, key::KeySource};
 
-/// How long a server is waited for.
-const ANSWER: Duration = Duration::from_secs(3);
+/// Time limit for an answer of a server.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Which providers can be used, and where their keys are. Only an Ollama is asked whether it is there.
+/// Reports usable providers and the sources of their keys. Only Ollama is contacted.
 pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in config::usable_providers(settings, models.env().as_ref()) {
+    for name in aside_config::usable_providers(settings, models.env().as_ref()) {
         let of = |what: &str| format!("provider: {what}");
         let found =
             ModelId::of_provider(&name, settings).and_then(|id| models.endpoint(&id, settings));
@@ -31,14 +29,14 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         let place = format!("{name} at {}", endpoint.options.base);
         let key = match &endpoint.key {
             KeySource::None => "without a key".to_owned(),
-            source => format!("with the key from {}", source.words()),
+            source => format!("with the key from {}", source.description()),
         };
         if let KeySource::Variable(variable) = &endpoint.key
             && environment::is_exposed(variable)
         {
             findings.push(Finding::warning(of(&format!(
-                "commands that run here can read the key in {variable}, as this system does not let a program take \
-                 it out of its environment; use providers.{name}.api_key_command instead"
+                "commands can read the key in {variable}, because this system does not let a program remove it from its \
+                 environment; use providers.{name}.api_key_command instead"
             ))));
         }
         if let KeySource::Command { command, .. } = &endpoint.key
@@ -46,8 +44,8 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
             && !environment::can_start(program, env::var_os("PATH").as_deref())
         {
             findings.push(Finding::warning(of(&format!(
-                "{place} has no key, since the program {program} of providers.{name}.api_key_command is not there or \
-                 cannot be run; install it, or correct that command"
+                "{place} has no key: the program {program} of providers.{name}.api_key_command does not exist or cannot be \
+                 run; install it, or correct the command"
             ))));
             continue;
         }
@@ -55,7 +53,7 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
             findings.push(Finding::ok(of(&format!("{place}, {key}"))));
             continue;
         }
-        match timeout(ANSWER, models.list(&endpoint)).await {
+        match timeout(ANSWER_TIMEOUT, models.list(&endpoint)).await {
             Ok(Ok(listed)) => {
                 let count = listed.len();
                 findings.push(Finding::ok(of(&format!("{place}, {key}: {count} models"))));

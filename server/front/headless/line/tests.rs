@@ -1,6 +1,6 @@
 use super::*;
 
-/// The line after these keys: what it says, with the cursor as `|`, or what became of it.
+/// The line after these keys, with the cursor as `|`, or its final state.
 fn typed(keys: &str) -> String {
     let mut text = TypedText::default();
     match text.take(keys.as_bytes()) {
@@ -45,7 +45,7 @@ fn keys_edit_the_line() {
 }
 
 #[test]
-fn a_line_is_ended_once() {
+fn lines_end_once() {
     for (keys, expected) in [
         ("yes\rno\r", r#"Ended("yes")"#),
         ("yes\n", r#"Ended("yes")"#),
@@ -60,7 +60,7 @@ fn a_line_is_ended_once() {
 }
 
 #[test]
-fn a_key_may_come_in_parts() {
+fn keys_can_arrive_in_parts() {
     let mut text = TypedText::default();
     for byte in "aü\x1b[D!".as_bytes() {
         assert_eq!(text.take(&[*byte]), LineState::Open);
@@ -69,11 +69,11 @@ fn a_key_may_come_in_parts() {
 }
 
 #[test]
-fn a_line_is_shown_in_one_row() {
+fn lines_are_shown_in_one_row() {
     let mut text = TypedText::default();
     text.take("abcdef".as_bytes());
     assert_eq!(text.draw(80), "\r\x1b[K> abcdef\r\x1b[8C");
-    // Six columns: two for the mark, one left free.
+    // Six columns: two for the mark, and one is left free.
     assert_eq!(text.draw(6), "\r\x1b[K> def\r\x1b[5C");
     text.take(b"\x1b[H");
     assert_eq!(text.draw(6), "\r\x1b[K> abc\r\x1b[2C");
@@ -81,7 +81,7 @@ fn a_line_is_shown_in_one_row() {
 }
 
 #[test]
-fn a_paste_is_of_one_answer() {
+fn pastes_belong_to_one_answer() {
     let pasted = |mut text: TypedText, keys: &str| {
         let state = text.take(keys.as_bytes());
         let dropped = text.has_dropped();
@@ -132,7 +132,7 @@ fn a_paste_is_of_one_answer() {
 }
 
 #[test]
-fn lines_that_were_pasted_are_shown_in_one_row() {
+fn pasted_lines_are_shown_in_one_row() {
     let mut text = TypedText::of_lines();
     text.take(b"\x1b[200~a\n\tb\x1b[201~");
     assert_eq!(text.draw(80), "\r\x1b[K> a⏎ b\r\x1b[6C");

@@ -1,10 +1,10 @@
-//! What is shown of a turn at which time.
+//! Tests of the progress lines over time.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// What happens at which millisecond, and the lines that are shown at others.
+/// A turn's events by millisecond, and the lines shown at other times.
 struct Scene {
     begin: Instant,
     live: Live,
@@ -46,7 +46,7 @@ fn result() -> Value {
 }
 
 #[test]
-fn the_model_is_waited_for_until_it_says_something() {
+fn waiting_is_shown_until_the_model_answers() {
     let mut scene = Scene::new();
     scene.shows(299, &[]);
     scene.shows(300, &["⠸ waiting for the model · 0.3 s"]);
@@ -58,7 +58,7 @@ fn the_model_is_waited_for_until_it_says_something() {
 }
 
 #[test]
-fn a_running_call_is_shown_with_the_last_lines_that_it_printed() {
+fn running_calls_show_their_last_output_lines() {
     let mut scene = Scene::new();
     scene.happens(100, call("waiting"));
     scene.shows(1_000, &[]);
@@ -82,12 +82,12 @@ fn a_running_call_is_shown_with_the_last_lines_that_it_printed() {
 }
 
 #[test]
-fn nothing_is_shown_while_a_person_is_asked() {
+fn progress_is_hidden_during_prompts() {
     let mut scene = Scene::new();
     scene.happens(0, call("running"));
     let opened = json!({"kind": "question", "promptId": "p", "callId": "c", "promptKind": "question",
         "label": "l", "text": "t"});
-    let closed = json!({"kind": "question", "promptId": "p", "outcome": "answered", "by": "user", "answer": true});
+    let closed = json!({"kind": "question", "promptId": "p", "outcome": "answered", "by": "user", "answer": true, "text": "yes (you)"});
     scene.happens(500, opened);
     scene.shows(9_000, &[]);
     assert_eq!(scene.live.next(scene.at(9_000)), None);
@@ -96,10 +96,10 @@ fn nothing_is_shown_while_a_person_is_asked() {
 }
 
 #[test]
-fn it_is_looked_at_again_when_something_may_change() {
+fn next_redraw_is_scheduled() {
     let mut scene = Scene::new();
     let next = |scene: &Scene, time| scene.live.next(scene.at(time)).map(|at| at - scene.begin);
-    assert_eq!(next(&scene, 10), Some(QUICK));
+    assert_eq!(next(&scene, 10), Some(SHOW_AFTER));
     assert_eq!(next(&scene, 300), Some(Duration::from_millis(400)));
     scene.happens(400, call("running"));
     assert_eq!(next(&scene, 500), Some(Duration::from_millis(700)));

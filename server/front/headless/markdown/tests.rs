@@ -1,8 +1,8 @@
-//! What stands on the terminal, with the tones in words, whatever pieces the text came in.
+//! Tests of the rendered text, with tones as tags, for every split into pieces.
 
 use super::*;
 
-/// The text with tones as `<bold>…</>`, given in pieces of so many characters.
+/// Renders the text in pieces of this many characters, with tones as `<bold>…</>`.
 fn shown(text: &str, pieces: usize) -> String {
     let mut stream = MarkdownStream::new(Paint::ON);
     let letters: Vec<char> = text.chars().collect();
@@ -17,17 +17,17 @@ fn shown(text: &str, pieces: usize) -> String {
 fn in_words(out: &str) -> String {
     let mut out = out.replace("\x1b[0m", "</>");
     for (code, word) in [
+        ("1m\x1b[3", "bold italic"),
+        ("1m\x1b[36", "bold code"),
         ("1", "bold"),
         ("2", "dim"),
         ("3", "italic"),
         ("36", "code"),
-        ("1;3", "bold italic"),
-        ("1;36", "bold code"),
         ("4", "link"),
     ] {
         out = out.replace(&format!("\x1b[{code}m"), &format!("<{word}>"));
     }
-    // What is painted in parts is one text.
+    // Adjacent parts of one tone are joined.
     let (mut whole, mut tone) = (String::new(), String::new());
     for part in out.split_inclusive("</>") {
         let begin = part.find('<').unwrap_or(0);
@@ -52,7 +52,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn what_stands_in_a_line_is_shown_by_its_tone() {
+fn inline_markup_becomes_tones() {
     check("Plain text.", "Plain text.\n");
     check("A **bold** word", "A <bold>bold</> word\n");
     check("An *italic* word.", "An <italic>italic</> word.\n");
@@ -66,7 +66,7 @@ fn what_stands_in_a_line_is_shown_by_its_tone() {
 }
 
 #[test]
-fn what_is_no_mark_stays() {
+fn unpaired_marks_are_kept() {
     for text in [
         "2 * 3 * 4 = 24",
         "a*b*c",
@@ -87,7 +87,7 @@ fn what_is_no_mark_stays() {
 }
 
 #[test]
-fn blocks_are_known_by_how_their_lines_begin() {
+fn blocks_are_recognized_by_line_start() {
     check(
         "# Title\nText\n\n## Second ##\n",
         "<bold>Title</>\nText\n\n<bold>Second</>\n",
@@ -113,14 +113,14 @@ fn blocks_are_known_by_how_their_lines_begin() {
 }
 
 #[test]
-fn a_text_begins_and_ends_with_what_it_says() {
+fn blank_lines_around_text_are_dropped() {
     check("\n\n  \nHello.\n\n\n", "Hello.\n");
     check("\n\n", "");
     check("", "");
 }
 
 #[test]
-fn text_is_given_out_as_soon_as_nothing_can_change_it() {
+fn text_is_emitted_once_it_is_final() {
     let mut stream = MarkdownStream::new(Paint::ON);
     let pieces = [
         ("Plain ", "Plain "),
@@ -139,19 +139,19 @@ fn text_is_given_out_as_soon_as_nothing_can_change_it() {
     assert!(stream.is_open());
     assert_eq!(stream.end(), "\n");
     assert!(!stream.is_open());
-    // What never ends is text after a while.
-    let long = format!("*{}", "x".repeat(HELD));
+    // A mark that never ends becomes text at a limit.
+    let long = format!("*{}", "x".repeat(MAX_HELD));
     assert_eq!(stream.push(&long), long);
 }
 
 #[test]
-fn nothing_in_a_text_acts_on_the_terminal() {
+fn control_characters_in_text_are_removed() {
     check("\x1b[2J **x\x1b]0;x**", "␛[2J <bold>x␛]0;x</>\n");
     check("```\n\x07\n", "<dim>```</>\n␇\n");
 }
 
 #[test]
-fn without_colours_a_text_is_shown_as_it_is() {
+fn text_without_colours_is_unchanged() {
     let mut stream = MarkdownStream::new(Paint::OFF);
     let text = "# Title\n\n- **one** `two`\n```\n*\n```";
     let shown = stream.push(text) + &stream.end();

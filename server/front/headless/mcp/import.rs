@@ -1,56 +1,52 @@
-//! `aside mcp import`: what would be added to the user's file is shown whole before it is written.
+//! `aside mcp import`: adds servers of another program to the user's file, after showing exactly what would be added.
 
-use std::{
-    fs::{self, DirBuilder},
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
-    path::Path,
-};
+use aside_config::SourceFile;
+use aside_config::Sources;
+use aside_config::import::ImportedServer;
+use aside_config::import::import;
+use std::{fs, io, path::Path};
 
-use aside_base::{regular, visible::one_line};
+use aside_base::{private, regular, visible::one_line};
 use toml::{Table, Value};
 
 use crate::{
-    config::{
-        self, SourceFile, Sources,
-        import::{ImportedServer, import},
-    },
     engine::start::tools::tool_defaults,
     front::headless::{failure::CommandFailure, streams::Streams, trust::Consent},
 };
 
-/// Bytes of a file that servers are imported from.
-const FILE: u64 = 16 << 20;
-/// Bytes of the user's file.
-const OWN: u64 = 1 << 20;
+/// Maximum size in bytes of a file to import from.
+const MAX_FILE: u64 = 16 << 20;
+/// Maximum size in bytes of the user's file.
+const MAX_OWN_FILE: u64 = 1 << 20;
 
-/// Shows the servers of a file as tables of the user's, and adds them there with a person's consent.
+/// Shows the servers of a file as tables for the user's file, and adds them with a person's consent.
 ///
 /// # Errors
-/// A file that cannot be read, has no servers, or fits nowhere; a file of the user's that cannot be written; nobody who
-/// could consent.
+/// Fails if the file cannot be read or has no usable servers, if the user's file cannot be written, or if nobody can
+/// consent.
 pub fn run(
     from: &Path,
     consent: Consent<'_>,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
-    let own = config::user_file().ok_or_else(|| {
-        CommandFailure::usage("there is no home for your aside.toml; set HOME and try again")
+    let own = aside_config::user_file().ok_or_else(|| {
+        CommandFailure::usage("there is no home folder for your aside.toml; set HOME and try again")
     })?;
     let shown = (
         one_line(&from.to_string_lossy()),
         one_line(&own.to_string_lossy()),
     );
-    let unusable =
-        |why: String| CommandFailure::usage(format!("{} gives no servers: {why}", shown.0));
-    let read = regular::read(from, FILE).map_err(|error| unusable(error.to_string()))?;
-    let text = String::from_utf8(read).map_err(|_| unusable("it is not UTF-8".to_owned()))?;
+    let unusable = |why: String| {
+        CommandFailure::usage(format!("cannot import servers from {}: {why}", shown.0))
+    };
+    let read = regular::read(from, MAX_FILE).map_err(|error| unusable(error.to_string()))?;
+    let text = String::from_utf8(read).map_err(|_| unusable("it is not valid UTF-8".to_owned()))?;
     let imported = import(&text).map_err(unusable)?;
     for why in &imported.refused {
         streams.note(why);
     }
     let before = text_of(&own)
-        .map_err(|error| CommandFailure::usage(format!("{} cannot be read: {error}", shown.1)))?;
+        .map_err(|error| CommandFailure::usage(format!("cannot read {}: {error}", shown.1)))?;
     let there = names(&before);
     let (known, new): (Vec<_>, Vec<_>) = imported
         .servers
@@ -58,13 +54,13 @@ pub fn run(
         .partition(|server| there.contains(&server.name));
     for server in known {
         streams.note(&format!(
-            "{} is left out: {} has a server of this name.",
+            "{} is left out: {} already has a server of this name.",
             server.name, shown.1
         ));
     }
     if new.is_empty() {
         return Err(unusable(
-            "none of them can be taken, or all are there already".to_owned(),
+            "no server can be imported, or all of them exist already".to_owned(),
         ));
     }
     let added = tables(&new);
@@ -79,7 +75,7 @@ pub fn run(
     let ask = match consent {
         Consent::Missing => {
             return Err(CommandFailure::usage(format!(
-                "{} was not changed, because nobody can be asked without a terminal; run this in one, or add --yes",
+                "{} was not changed, because nobody can confirm without a terminal; run this in one, or add --yes",
                 shown.1
             )));
         }
@@ -90,34 +86,34 @@ pub fn run(
     let is_wanted = ask.map_or(Ok(true), |ask| ask(&question));
     let is_wanted = is_wanted.map_err(|error| {
         CommandFailure::internal(format!(
-            "your answer cannot be read from the terminal: {error}"
+            "cannot read your answer from the terminal: {error}"
         ))
     })?;
     if !is_wanted {
-        streams.note(&format!("{} is as it was.", shown.1));
+        streams.note(&format!("{} was not changed.", shown.1));
         return Ok(());
     }
     write(&own, &after).map_err(|error| {
         CommandFailure::internal(format!(
-            "{} cannot be written: {error}; it is as it was",
+            "cannot write {}: {error}; it was not changed",
             shown.1
         ))
     })?;
     streams.note(&format!(
-        "{} has them now. They start with the next turn in a workspace that is trusted; `aside mcp list` tries them.",
+        "Added to {}. The servers start with the next turn in a trusted workspace; run `aside mcp list` to try them.",
         shown.1
     ));
     Ok(())
 }
 
 fn text_of(file: &Path) -> io::Result<String> {
-    match regular::read(file, OWN) {
+    match regular::read(file, MAX_OWN_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         read => String::from_utf8(read?).map_err(io::Error::other),
     }
 }
 
-/// The names of the servers in the user's file.
+/// Names of the servers in the user's file.
 fn names(text: &str) -> Vec<String> {
     let table: Table = text.parse().unwrap_or_default();
     let servers = table
@@ -128,7 +124,7 @@ fn names(text: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The tables of servers, as they stand in a file.
+/// The tables of servers as written in a file.
 fn tables(servers: &[ImportedServer]) -> String {
     let mut text = String::new();
     for server in servers {
@@ -142,7 +138,7 @@ fn tables(servers: &[ImportedServer]) -> String {
     text
 }
 
-/// What stands before, ready for more.
+/// The text of the file, prepared for appending.
 fn with_end(before: &str) -> String {
     match before.trim_end() {
         "" => String::new(),
@@ -150,7 +146,7 @@ fn with_end(before: &str) -> String {
     }
 }
 
-/// Whether the user's file would be one with this in it.
+/// Checks that the user's file would be valid with this text.
 fn check(own: &Path, after: &str) -> Result<(), CommandFailure> {
     let sources = Sources {
         user_file: Some(SourceFile {
@@ -159,7 +155,7 @@ fn check(own: &Path, after: &str) -> Result<(), CommandFailure> {
         }),
         ..Sources::default()
     };
-    let loaded = config::load(&sources, &tool_defaults());
+    let loaded = aside_config::load(&sources, &tool_defaults());
     let void = loaded
         .map_err(|problems| problems.to_string())
         .and_then(|configuration| {
@@ -171,26 +167,14 @@ fn check(own: &Path, after: &str) -> Result<(), CommandFailure> {
         });
     void.map_err(|why| {
         CommandFailure::usage(format!(
-            "with the servers in it your aside.toml would be broken, so it is as it was: {why}"
+            "your aside.toml was not changed, because it would be invalid with these servers: {why}"
         ))
     })
 }
 
-/// Writes a file as a whole, in the place of what was there.
+/// Replaces a file as a whole.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    // A link to it stays one.
+    // A symbolic link to the file stays a link.
     let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    if let Ok(before) = fs::metadata(file) {
-        new.as_file().set_permissions(before.permissions())?;
-    }
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
+    private::replace(file, text.as_bytes())
 }

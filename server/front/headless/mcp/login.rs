@@ -1,13 +1,13 @@
-//! `aside mcp login`: a browser logs in, and the address that it is sent back to is pasted.
+//! `aside mcp login`: the user logs in with a browser and pastes the address that it is redirected to.
 
 use std::io;
 
 use crate::front::headless::{failure::CommandFailure, place::CommandContext, streams::Streams};
 
-/// Logs in to a server on the network. `pasted` reads a line that a person types.
+/// Logs in to a remote server. `pasted` reads a line that the user types.
 ///
 /// # Errors
-/// A server that is not there or lets nobody log in; an address that is not the one that the browser came back to.
+/// Fails if the server is not configured or allows no login, or if the pasted address is wrong.
 pub async fn run(
     server: &str,
     pasted: &mut (dyn FnMut() -> io::Result<String> + Send),
@@ -19,27 +19,25 @@ pub async fn run(
     let begun = place.engine.begin_login(settings, server).await;
     let begun = begun.map_err(CommandFailure::usage)?;
     streams.say(&format!(
-        "Open this address in a browser and log in:\n\n{}\n\nThe browser is then sent to a page of 127.0.0.1 that is not \
-         there. Copy its address, and paste it here:\n",
+        "Open this address in a browser and log in:\n\n{}\n\nThe browser is then redirected to a page on 127.0.0.1 that does \
+         not load. Copy its address and paste it here:\n",
         begun.address
     ))?;
     let line = pasted().map_err(|error| {
-        CommandFailure::internal(format!("what you pasted cannot be read: {error}"))
+        CommandFailure::internal(format!("cannot read the pasted address: {error}"))
     })?;
     begun.finish(&line).await.map_err(|why| {
-        CommandFailure::usage(format!(
-            "you are not logged in to {server}: {why}; run this again"
-        ))
+        CommandFailure::usage(format!("the login to {server} failed: {why}; try again"))
     })?;
     streams.say(&format!(
-        "You are logged in to {server}. `aside mcp login {server} --forget` ends it.\n"
+        "Logged in to {server}. To log out, run `aside mcp login {server} --forget`.\n"
     ))
 }
 
-/// Forgets a login.
+/// Logs out of a server.
 ///
 /// # Errors
-/// A server that is not there, and a file that cannot be removed.
+/// Fails if the server is not configured or the file of the login cannot be removed.
 pub async fn forget(
     server: &str,
     place: &CommandContext,
@@ -51,8 +49,8 @@ pub async fn forget(
         .forget_login(&configuration.settings, server)
         .await;
     let said = match forgotten.map_err(CommandFailure::usage)? {
-        true => format!("The login to {server} is forgotten.\n"),
-        false => format!("There was no login to {server}.\n"),
+        true => format!("Logged out of {server}.\n"),
+        false => format!("Not logged in to {server}.\n"),
     };
     streams.say(&said)
 }

@@ -1,28 +1,31 @@
-//! `aside mcp`.
+//! `aside mcp`: lists servers, imports them, and logs in to them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`import`] | servers of other programs' files, added to the user's |
-//! | [`login`] | a login with a browser |
+//! | [`import`] | import of servers from files of other programs |
+//! | [`login`] | login with a browser |
 
 pub mod import;
 pub mod login;
 
 use aside_base::visible::one_line;
+use aside_config::settings::McpServer;
+use aside_mcp::ServerTools;
 
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{config::settings::McpServer, engine::start::costs::ServerCost, mcp::ServerTools};
+use crate::engine::start::costs::ServerCost;
 
-/// Lists the servers that are configured: how each is started, and its tools where the workspace is trusted.
+/// Lists the configured servers: the command or address of each and, if the workspace is trusted, its tools.
 ///
 /// # Errors
-/// Where the configuration cannot be used, the list not be written, or a server not be reached: all are listed before that.
+/// Fails if the configuration is invalid, if the list cannot be written, or, after listing all, if a server is
+/// unavailable.
 pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let (configuration, trusted) = place.configuration()?;
     let settings = &configuration.settings;
     if settings.mcp.servers.is_empty() {
         streams.note(
-            "No MCP server is configured; `[mcp.servers.NAME]` with a `command` or a `url` is one.",
+            "No MCP server is configured; add `[mcp.servers.NAME]` with a `command` or a `url` to your aside.toml.",
         );
         return Ok(());
     }
@@ -36,7 +39,7 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     }
     if !trusted {
         streams.note(
-            "The workspace is not trusted, so none of them was started or asked. Look at them, then run `aside trust`.",
+            "The workspace is not trusted, so no server was started. Check the list, then run `aside trust`.",
         );
     }
     let absent = offered.iter().filter(|it| it.tools.is_err());
@@ -46,23 +49,23 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     }
     let absent = one_line(&absent.join(", "));
     Err(CommandFailure::internal(format!(
-        "not there: {absent}; why stands with each in the list, and `enabled = false` turns one off"
+        "unavailable: {absent}; the list gives each reason, and `enabled = false` turns a server off"
     )))
 }
 
-/// A server as it is listed: its command or its address, whole, then its tools.
+/// A server in the list: its full command or address, then its tools.
 fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> String {
     let mut entry = format!("{name}  {}\n", one_line(&place_of(server)));
     match offered.map(|it| &it.tools) {
-        None if server.enabled == Some(false) => entry += "  it is turned off\n",
+        None if server.enabled == Some(false) => entry += "  turned off\n",
         None => {}
-        Some(Err(why)) => entry += &format!("  not there: {}\n", one_line(why)),
+        Some(Err(why)) => entry += &format!("  unavailable: {}\n", one_line(why)),
         Some(Ok((tools, faults))) => {
             let cost = ServerCost::of(tools);
             let noun = if cost.tools == 1 { "tool" } else { "tools" };
             entry += &format!("  {} {noun}, about {} tokens\n", cost.tools, cost.tokens);
             for tool in tools {
-                entry += &format!("  {}\n", tool.about().name);
+                entry += &format!("  {}\n", tool.spec().name);
             }
             for fault in faults {
                 entry += &format!("  {}\n", one_line(fault));

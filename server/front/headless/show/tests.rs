@@ -1,16 +1,16 @@
 use aside_turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
-/// What is written for these updates, one after the other.
+/// Output for a sequence of updates.
 fn shown(attached: bool, updates: &[Value]) -> String {
     let mut show = Show::new(Paint::OFF, attached, false, AboutTurn::default());
     let shown = updates.iter().flat_map(|update| show.update(&read(update)));
     notes(shown.collect())
 }
 
-/// What goes to standard error, and nothing goes anywhere else.
+/// Text for standard error. Fails if there is any other.
 fn notes(shown: Vec<ShownText>) -> String {
     let shown = shown.into_iter().map(|shown| match shown {
         ShownText::Note(text) => text,
@@ -19,8 +19,7 @@ fn notes(shown: Vec<ShownText>) -> String {
     shown.collect()
 }
 
-/// What is written where text is written as it comes, that on standard output between angles; and whether the answer is
-/// all there.
+/// Streamed output, with standard output between angle brackets, and whether the answer is complete.
 fn streamed(updates: &[Value], answer: &str) -> (String, bool) {
     let mut show = Show::new(Paint::ON, true, true, AboutTurn::default());
     let mut shown: Vec<ShownText> = updates
@@ -76,7 +75,7 @@ fn opened() -> Value {
 }
 
 #[test]
-fn calls_are_named_when_they_run_and_when_they_end() {
+fn calls_are_shown_at_start_and_end() {
     check(&[call("waiting")], "");
     check(
         &[call("waiting"), call("running")],
@@ -101,7 +100,7 @@ fn calls_are_named_when_they_run_and_when_they_end() {
 }
 
 #[test]
-fn words_are_shown_once_it_is_known_that_they_are_no_answer() {
+fn text_is_shown_once_it_cannot_be_the_answer() {
     check(&[text(1, "I will "), text(1, "look.\n")], "");
     check(
         &[text(1, "I will "), text(1, "look.\n"), call("waiting")],
@@ -124,7 +123,7 @@ fn words_are_shown_once_it_is_known_that_they_are_no_answer() {
 }
 
 #[test]
-fn questions_are_shown_with_who_answered() {
+fn questions_are_shown_with_the_source_of_the_answer() {
     let closed = |rest: Value| {
         let mut closed = json!({"kind": "question", "promptId": "p1"});
         for (key, value) in rest.as_object().expect("members") {
@@ -135,37 +134,24 @@ fn questions_are_shown_with_who_answered() {
     let check = |attached, rest: Value, expected: &str| {
         assert_eq!(shown(attached, &[opened(), closed(rest)]), expected);
     };
-    let yes = json!({"outcome": "answered", "by": "user", "answer": true});
-    check(true, yes.clone(), "  ? tidy: Keep a backup? true (you)\n");
+    let yes = json!({"outcome": "answered", "by": "user", "answer": true, "text": "yes (you)"});
+    check(true, yes.clone(), "  ? tidy: Keep a backup? yes (you)\n");
     check(
         false,
         yes,
-        "  ? tidy: Keep a backup?\n  ? tidy: Keep a backup? true (you)\n",
+        "  ? tidy: Keep a backup?\n  ? tidy: Keep a backup? yes (you)\n",
     );
-    let model = json!({"outcome": "answered", "by": "assistant", "answer": "all of it"});
-    check(
-        true,
-        model,
-        "  ? tidy: Keep a backup? all of it (the model)\n",
-    );
-    let secret = json!({"outcome": "redacted", "by": "user"});
-    check(true, secret, "  ? tidy: Keep a backup? a secret (you)\n");
-    let gone = json!({"outcome": "cancelled", "reason": "withdrawn"});
+    let gone =
+        json!({"outcome": "cancelled", "reason": "withdrawn", "text": "no answer (with\ndrawn)"});
     check(
         true,
         gone,
-        "  ? tidy: Keep a backup? no answer (withdrawn)\n",
-    );
-    let alone = json!({"outcome": "cancelled", "reason": "no_prompt_backend"});
-    check(
-        true,
-        alone,
-        "  ? tidy: Keep a backup? no answer (nobody was there to answer)\n",
+        "  ? tidy: Keep a backup? no answer (with␊drawn)\n",
     );
 }
 
 #[test]
-fn what_else_happens_is_a_line() {
+fn other_events_are_shown_on_one_line() {
     let inquiry = |status: &str| json!({"kind": "inquiry", "callIds": ["c1"], "status": status});
     check(
         &[call("waiting"), inquiry("asked")],
@@ -217,7 +203,7 @@ fn what_else_happens_is_a_line() {
 }
 
 #[test]
-fn no_text_acts_on_the_terminal() {
+fn control_characters_are_removed() {
     let evil = "\x1b[2J\rgone";
     let shown = shown(
         false,
@@ -272,18 +258,14 @@ fn check_end(end: &TurnCompleted, expected: &[&str]) {
 const TOKENS: &str = "tokens: 9800 in (8000 from the cache), 340 out; 0.0125 US dollars; model a/b; conversation c-1";
 
 #[test]
-fn the_end_says_what_it_took_and_what_is_open() {
+fn summary_states_usage_and_open_prompts() {
     check_end(&completed(Outcome::Completed), &[TOKENS]);
-    let (reason, refused) = (
+    let refusals = vec![Refusal::new(
+        "run_command".into(),
+        json!({"command": "cargo test\n"}),
         RefusalReason::NeedsApproval,
-        "run_command needs approval.".to_owned(),
-    );
-    let refusals = vec![Refusal {
-        tool: "run_command".into(),
-        arguments: json!({"command": "cargo test\n"}),
-        reason,
-        text: refused,
-    }];
+        None,
+    )];
     check_end(
         &TurnCompleted {
             refusals,
@@ -309,7 +291,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
         &completed(Outcome::Cancelled),
         &[
             "All done.",
-            "cancelled; go on with: aside run -c c-1 'Go on.'",
+            "cancelled; continue with: aside run -c c-1 'Go on.'",
             TOKENS,
         ],
     );
@@ -317,7 +299,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
         &completed(Outcome::Interrupted),
         &[
             "All done.",
-            "interrupted; go on with: aside run -c c-1 --resume",
+            "interrupted; continue with: aside run -c c-1 --resume",
             TOKENS,
         ],
     );
@@ -345,7 +327,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
 }
 
 #[test]
-fn the_end_names_the_files_that_were_changed_once_each() {
+fn summary_names_each_changed_file_once() {
     let about = AboutTurn {
         model: "a/b".into(),
         root: "/w".into(),
@@ -369,13 +351,13 @@ fn the_end_names_the_files_that_were_changed_once_each() {
         lines.lines().collect::<Vec<_>>(),
         [
             "changed: src/über x.rs, a.rs, /elsewhere/b.rs",
-            "tokens: 0 in, 0 out; cost not known; model a/b; conversation c-1",
+            "tokens: 0 in, 0 out; cost unknown; model a/b; conversation c-1",
         ]
     );
 }
 
 #[test]
-fn on_a_terminal_text_is_written_as_it_comes() {
+fn terminals_receive_text_as_it_arrives() {
     let reasoning = |text: &str| json!({"kind": "reasoning", "step": 1, "text": text});
     let whole = |updates: &[Value], answer: &str| streamed(updates, answer);
     assert_eq!(
@@ -410,12 +392,12 @@ fn on_a_terminal_text_is_written_as_it_comes() {
             true
         )
     );
-    // What did not come as an update of this run is still to be written.
+    // Text that was not an update of this run is written at the end.
     assert_eq!(whole(&[], "Said before."), (String::new(), false));
 }
 
 #[test]
-fn a_command_that_failed_is_red() {
+fn failed_commands_are_red() {
     let mut failed = result("ok", "Exit status 1");
     for (status, expected) in [
         (0, "  ␛[32mok␛[0m read_file: Exit status 1\n"),

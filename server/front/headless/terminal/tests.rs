@@ -1,4 +1,4 @@
-//! A person at a real terminal: what they see, type and get.
+//! Tests with a person at a pseudoterminal.
 
 mod typed;
 
@@ -15,15 +15,15 @@ use serde_json::Value;
 use super::*;
 use crate::front::headless::ask::tests::question;
 
-/// Long enough for any machine; only a test that fails waits so long.
+/// Long enough for any machine; only failing tests wait that long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The person's side.
+/// The person's side of the terminal.
 struct Person {
     terminal: Option<Terminal>,
     answers: Answers,
     keyboard: Box<dyn Write + Send>,
-    /// What came to the screen and was not looked at yet.
+    /// Screen contents not read yet.
     screen: Receiver<Vec<u8>>,
     seen: String,
     /// The terminal's own end, for its modes.
@@ -55,7 +55,7 @@ impl Person {
         Self::waits(moves, Duration::ZERO)
     }
 
-    /// At one that holds prompts back so long.
+    /// At a terminal that holds prompts back for this time.
     fn waits(moves: bool, held_for: Duration) -> Self {
         let pair = native_pty_system()
             .openpty(PtySize::default())
@@ -102,7 +102,7 @@ impl Person {
         self.terminal().ask(Box::new(prompt));
     }
 
-    /// Reads on until this text came, and gives all up to it.
+    /// Reads until this text appears, and returns everything up to it.
     #[track_caller]
     fn sees(&mut self, text: &str) -> String {
         loop {
@@ -144,7 +144,7 @@ impl Person {
     }
 }
 
-/// Where what is no prompt goes: all of it to these notes.
+/// Sends all output besides prompts to these notes.
 fn lines(notes: Notes, moves: bool) -> Lines {
     Lines {
         notes: Box::new(notes.clone()),
@@ -158,7 +158,7 @@ fn note(text: &str) -> ShownText {
     ShownText::Note(text.into())
 }
 
-/// The program's end of a terminal, which does not become the terminal that these tests belong to.
+/// The program's end of the terminal. It does not become the controlling terminal of these tests.
 fn far_end(master: &dyn MasterPty) -> File {
     use std::os::unix::fs::OpenOptionsExt;
     let flag = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).expect("a flag");
@@ -187,7 +187,7 @@ fn is(value: impl Into<Value>) -> PromptAnswer {
 }
 
 #[test]
-fn a_person_answers() {
+fn prompts_are_answered_at_the_terminal() {
     let mut person = Person::sits_down();
     person.is_asked(asked("p", "Keep a backup?", AnswerType::Boolean));
     person.sees("> ");
@@ -199,7 +199,7 @@ fn a_person_answers() {
 }
 
 #[test]
-fn prompts_wait_for_each_other() {
+fn prompts_are_shown_one_at_a_time() {
     let mut person = Person::sits_down();
     person.is_asked(asked("first", "First?", AnswerType::Boolean));
     person.is_asked(asked("second", "Second?", AnswerType::text()));
@@ -213,7 +213,7 @@ fn prompts_wait_for_each_other() {
 }
 
 #[test]
-fn the_end_of_input_skips_a_prompt_and_leaves_the_terminal() {
+fn end_of_input_skips_the_prompt_and_closes_the_terminal() {
     let mut person = Person::sits_down();
     person.is_asked(asked("first", "First?", AnswerType::Boolean));
     person.is_asked(asked("second", "Second?", AnswerType::Boolean));
@@ -232,7 +232,7 @@ fn the_end_of_input_skips_a_prompt_and_leaves_the_terminal() {
 }
 
 #[test]
-fn a_secret_is_typed_unseen() {
+fn secrets_are_not_echoed() {
     let mut person = Person::sits_down();
     person.is_asked(asked("secret", "Password?", AnswerType::Secret));
     person.is_asked(asked("name", "Name?", AnswerType::text()));
@@ -247,9 +247,9 @@ fn a_secret_is_typed_unseen() {
     person.gave("name", &is("ada"));
 }
 
-/// A shell that stops a program with Ctrl-Z takes the terminal, and gives it back with the modes of its own.
+/// A shell that stops a program with Ctrl-Z resets the terminal's modes.
 #[test]
-fn a_prompt_is_shown_anew_and_as_unseen_as_before_when_the_program_goes_on() {
+fn resumed_programs_redraw_the_prompt_and_hide_secrets() {
     let mut person = Person::at_a_terminal(true);
     person.is_asked(asked("secret", "Password?", AnswerType::Secret));
     person.is_asked(asked("name", "Name?", AnswerType::text()));
@@ -274,7 +274,7 @@ fn a_prompt_is_shown_anew_and_as_unseen_as_before_when_the_program_goes_on() {
 }
 
 #[test]
-fn a_secret_that_is_withdrawn_leaves_the_echo_on_and_nothing_behind() {
+fn withdrawn_secrets_restore_echo_and_discard_input() {
     let mut person = Person::sits_down();
     person.is_asked(asked("secret", "Password?", AnswerType::Secret));
     person.sees("> ");
@@ -291,7 +291,7 @@ fn a_secret_that_is_withdrawn_leaves_the_echo_on_and_nothing_behind() {
 }
 
 #[test]
-fn a_terminal_that_is_let_go_of_echoes_again() {
+fn closed_terminals_echo_again() {
     let mut person = Person::sits_down();
     person.is_asked(asked("secret", "Password?", AnswerType::Secret));
     person.sees("> ");
@@ -301,11 +301,11 @@ fn a_terminal_that_is_let_go_of_echoes_again() {
 }
 
 #[test]
-fn what_was_typed_for_one_prompt_never_answers_another() {
+fn input_for_one_prompt_never_answers_another() {
     let mut person = Person::sits_down();
     person.is_asked(asked("first", "Tidy up?", AnswerType::Boolean));
     person.sees("> ");
-    // The line ends, but the second one was not on the screen when it was typed.
+    // The second line was typed before its prompt was on the screen.
     person.types("y\ny\n");
     person.gave("first", &is(true));
     let preview = Preview::Command {
@@ -323,7 +323,7 @@ fn what_was_typed_for_one_prompt_never_answers_another() {
 }
 
 #[test]
-fn a_prompt_that_waits_is_taken_back_unseen() {
+fn waiting_prompts_are_withdrawn_unseen() {
     let mut person = Person::sits_down();
     person.is_asked(asked("first", "First?", AnswerType::Boolean));
     person.is_asked(asked("second", "Second?", AnswerType::Boolean));
@@ -337,7 +337,7 @@ fn a_prompt_that_waits_is_taken_back_unseen() {
 }
 
 #[test]
-fn what_happens_meanwhile_is_shown_after_the_prompt() {
+fn notes_during_a_prompt_are_shown_after_it() {
     let mut person = Person::sits_down();
     person.terminal().show(note("before\n"));
     person.is_asked(asked("p", "Go on?", AnswerType::Boolean));
@@ -356,14 +356,15 @@ fn what_happens_meanwhile_is_shown_after_the_prompt() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_decides_nothing() {
+fn lost_terminals_decide_nothing() {
     let pair = native_pty_system()
         .openpty(PtySize::default())
         .expect("a terminal");
     let tty = far_end(&*pair.master);
     drop(pair.slave);
     let (terminal, mut answers) =
-        Terminal::on(tty, lines(Notes::default(), false), Paint::OFF, HELD).expect("a thread");
+        Terminal::on(tty, lines(Notes::default(), false), Paint::OFF, HOLD_LIMIT)
+            .expect("a thread");
     terminal.ask(Box::new(asked("p", "Go on?", AnswerType::Boolean)));
     let mut screen = pair.master.try_clone_reader().expect("a screen");
     let mut seen = Vec::new();
@@ -377,7 +378,7 @@ fn a_terminal_that_goes_away_decides_nothing() {
 }
 
 #[test]
-fn what_is_going_on_stands_below_all_else_and_not_beside_a_prompt() {
+fn progress_lines_are_below_all_output_and_hidden_during_prompts() {
     let mut person = Person::at_a_terminal(true);
     let spins = |text: &str| vec![text.to_owned()];
     person.terminal().live(spins("one"));
@@ -392,7 +393,7 @@ fn what_is_going_on_stands_below_all_else_and_not_beside_a_prompt() {
 }
 
 #[test]
-fn a_line_is_edited_where_the_cursor_can_be_moved() {
+fn lines_are_edited_if_the_cursor_is_movable() {
     let mut person = Person::at_a_terminal(true);
     person.is_asked(asked("first", "Name?", AnswerType::text()));
     person.is_asked(asked("second", "Again?", AnswerType::text()));
@@ -413,7 +414,7 @@ fn a_line_is_edited_where_the_cursor_can_be_moved() {
 }
 
 #[test]
-fn a_change_that_has_more_lines_than_the_terminal_is_in_the_pager() {
+fn long_changes_open_in_the_pager() {
     let mut person = Person::at_a_terminal(true);
     let change = |lines: usize| Prompt {
         preview: Some(Preview::Diff {
@@ -434,7 +435,7 @@ fn a_change_that_has_more_lines_than_the_terminal_is_in_the_pager() {
     assert_eq!(shown.matches("+new").count(), 100);
     let shown = person.sees("> ");
     assert!(
-        shown.contains("│ /w/a.txt (v: shows the change again)"),
+        shown.contains("│ /w/a.txt (v: show the change again)"),
         "{shown}"
     );
     person.types("v\r");
@@ -446,7 +447,7 @@ fn a_change_that_has_more_lines_than_the_terminal_is_in_the_pager() {
 }
 
 #[test]
-fn a_prompt_that_an_answer_may_settle_too_is_not_shown_until_it_is_known() {
+fn prompts_wait_while_a_permanent_answer_may_settle_them() {
     let lasting = |id: &str, text: &str| Prompt {
         remember: true,
         ..asked(id, text, AnswerType::Boolean)
@@ -460,7 +461,7 @@ fn a_prompt_that_an_answer_may_settle_too_is_not_shown_until_it_is_known() {
         let (prompt, _) = person.answers.blocking_recv().expect("an answer");
         assert_eq!(prompt.0, "first");
         if held_for.is_zero() {
-            // It is still open.
+            // The second prompt is still open.
             person.sees("Second?");
             continue;
         }

@@ -1,12 +1,9 @@
-//! What a person types at the first prompt, from the keys to the answer.
+//! Handles input for the first prompt, from keys to the reply.
 
 use std::io::{self, Read};
 
+use aside_base::system::terminal::{has_typed, is_hung_up};
 use aside_turn::input::PromptAnswer;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::ioctl_fionread,
-};
 
 use super::{
     super::{
@@ -17,13 +14,13 @@ use super::{
     Desk,
 };
 
-/// The longest line that is taken, in bytes.
-const LINE: usize = 64 * 1024;
-/// What is said where more came at once than one answer.
-const DROPPED: &str = "(only the first line was taken; what came after it was dropped)";
+/// Maximum length of a line in bytes.
+const MAX_LINE: usize = 64 * 1024;
+/// Message about input after the first line.
+const DROPPED: &str = "(only the first line was used; the rest was dropped)";
 
 impl Desk {
-    /// Reads what was typed: a line or, after Ctrl-D, what there is of one.
+    /// Reads input: a line or, after Ctrl-D, an unfinished one.
     pub(super) fn read(&mut self) -> io::Result<()> {
         let mut piece = [0; 4096];
         let count = match self.tty.read(&mut piece) {
@@ -31,8 +28,8 @@ impl Desk {
             read => read?,
         };
         let is_end = count == 0;
-        if is_end && self.hung_up()? {
-            // A terminal that goes away decides nothing.
+        if is_end && is_hung_up(&self.tty)? {
+            // A closed terminal decides nothing.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if self.typed.is_some() {
@@ -44,18 +41,18 @@ impl Desk {
             return self.settle(PromptAnswer::Cancel);
         }
         if !is_end && !self.line.ends_with(b"\n") {
-            return if self.line.len() > LINE {
+            return if self.line.len() > MAX_LINE {
                 self.again("That line is too long.")
             } else {
                 Ok(())
             };
         }
         if is_end {
-            // Ctrl-D ends a line without moving to the next.
+            // Ctrl-D ends a line without moving to the next row.
             self.write("\n")?;
         }
-        // What came with the line is dropped when the next prompt is shown.
-        if ioctl_fionread(&self.tty).is_ok_and(|count| count > 0) {
+        // Input after the line is dropped when the next prompt is shown.
+        if has_typed(&self.tty) {
             let dropped = wrapped(DROPPED, "", "", self.width());
             self.write(&format!("{dropped}\n"))?;
         }
@@ -66,7 +63,7 @@ impl Desk {
         }
     }
 
-    /// Edits the line with these keys.
+    /// Edits the line with typed keys.
     fn edit(&mut self, keys: &[u8]) -> io::Result<()> {
         let width = self.width();
         let Some(typed) = &mut self.typed else {
@@ -78,7 +75,7 @@ impl Desk {
             false => String::new(),
         };
         match state {
-            LineState::Open if typed.length() > LINE => {
+            LineState::Open if typed.length() > MAX_LINE => {
                 self.write("\n")?;
                 self.again("That line is too long.")
             }
@@ -100,7 +97,7 @@ impl Desk {
         }
     }
 
-    /// A line was typed for the first prompt.
+    /// Handles a complete line for the first prompt.
     fn said(&mut self, line: &str) -> io::Result<()> {
         let Some(prompt) = self.open.front() else {
             return Ok(());
@@ -115,19 +112,6 @@ impl Desk {
             TypedLine::Reply(answer) => self.settle(answer),
             TypedLine::Again(sentence) => self.again(&sentence),
         }
-    }
-
-    /// Nobody is at the other end. Reading then gives what Ctrl-D gives: nothing.
-    fn hung_up(&self) -> io::Result<bool> {
-        let mut watched = [PollFd::new(&self.tty, PollFlags::empty())];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        poll(&mut watched, Some(&now))?;
-        Ok(watched[0]
-            .revents()
-            .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
     }
 
     fn again(&mut self, sentence: &str) -> io::Result<()> {

@@ -10,9 +10,9 @@ use crate::front::wire::introduction::ClientCapabilities;
 pub(in super::super) struct EditorCapabilities {
     /// Name and version of the client, and whether it can hide typed text.
     pub(in super::super) client: rules::Client,
-    /// Its capabilities in Aside's protocol; `None` for a fallback client.
+    /// Capabilities in Aside's protocol; `None` for a fallback client.
     pub(in super::super) aside: Option<ClientCapabilities>,
-    /// Its capabilities in LSP.
+    /// Capabilities in LSP.
     pub(in super::super) lsp: lsp_types::ClientCapabilities,
     /// Whether positions count UTF-8 bytes instead of UTF-16 units.
     pub(in super::super) utf8: bool,
@@ -82,6 +82,14 @@ impl EditorCapabilities {
             .workspace()
             .and_then(|workspace| workspace.did_change_configuration.as_ref());
         changes.and_then(|changes| changes.dynamic_registration) == Some(true)
+    }
+
+    /// Whether the client supports registration for changes of files.
+    pub(in super::super) fn watches_files(&self) -> bool {
+        let watching = self
+            .workspace()
+            .and_then(|workspace| workspace.did_change_watched_files.as_ref());
+        watching.and_then(|watching| watching.dynamic_registration) == Some(true)
     }
 
     /// Whether the client accepts code action literals and not only commands.

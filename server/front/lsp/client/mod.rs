@@ -6,12 +6,14 @@
 //! | [`reply`] | the reply to a request |
 //! | `lsp` | LSP's own methods that are called |
 //! | [`tools`] | tools that run in the editor |
-//! | [`registration`] | requests for the client's settings and for notice of their changes |
+//! | `editor_tools` | the list of tools that every editor serves in the same way |
+//! | [`registration`] | requests for the client's settings, and registrations for changes of settings and files |
 //!
 //! Invariant: a task owns the future of a request until the client replies. tower-lsp panics on a reply to a request
 //! whose future was dropped, so nothing else may hold tower-lsp's client.
 
 pub(super) mod capabilities;
+mod editor_tools;
 mod lsp;
 pub(super) mod registration;
 pub(super) mod reply;

@@ -2,28 +2,37 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::LspClient;
-use crate::{
-    front::{
-        error::{RequestError, Result, invalid},
-        wire::{introduction, methods::CallClientTool, requests::ToolCallParams},
-    },
-    tool::{
-        Tool,
-        client::{CallClient, ClientResult, ClientTool},
-        registry::Registry,
-        workspace::file_uri,
-    },
+use super::{LspClient, editor_tools};
+use crate::front::{
+    error::{RequestError, Result, invalid},
+    wire::{introduction, methods::CallClientTool, requests::ToolCallParams},
+};
+use aside_tool::{
+    Tool,
+    client::{CallClient, ClientResult, ClientTool},
+    registry::Registry,
+    workspace::file_uri,
 };
 
 /// Maximum number of tools of one client.
 const MOST: usize = 128;
 
+/// Adds the editor tools that the client serves to the tools that it declares.
+///
+/// # Errors
+/// [`RequestError::InvalidParams`] if a declared tool is not valid.
+pub(in super::super) fn collect(aside: &mut introduction::ClientCapabilities) -> Result<()> {
+    let served = std::mem::take(&mut aside.editor_tools);
+    let known = served.iter().filter_map(|name| editor_tools::named(name));
+    aside.tools.extend(known);
+    check(&aside.tools)
+}
+
 /// Checks the names, the number and the schemas of a client's tools.
 ///
 /// # Errors
 /// [`RequestError::InvalidParams`], which names the field.
-pub(in super::super) fn check(tools: &[introduction::ClientTool]) -> Result<()> {
+fn check(tools: &[introduction::ClientTool]) -> Result<()> {
     let wrong = |at: usize, field: &str, why: &str| {
         let place = format!("capabilities.experimental.aside.tools[{at}].{field}");
         Err(invalid(format!("{place}: {why}")))
@@ -70,6 +79,12 @@ fn made(tool: &introduction::ClientTool, call: CallClient) -> Arc<dyn Tool> {
 }
 
 impl LspClient {
+    /// The names of the client's tools.
+    pub(in super::super) fn tool_names(&self) -> impl Iterator<Item = &str> {
+        let declared = self.can().aside.iter().flat_map(|aside| &aside.tools);
+        declared.map(|tool| tool.name.as_str())
+    }
+
     /// The client's tools for a turn in `root`; none before the workspace is trusted.
     ///
     /// # Errors

@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use aside_session::attach::{AttachError, AttachedContent, AttachedFile, together};
 use tower_lsp::lsp_types::{Range, Url};
 
 use super::{
     Documents,
     positions::{lsp_range, span},
 };
-use crate::{
-    front::{
-        error::{Result, invalid},
-        wire::requests::AttachmentParam,
-    },
-    session::attach::{AttachError, AttachedContent, AttachedFile, together},
+use crate::front::{
+    error::{Result, invalid},
+    wire::requests::AttachmentParam,
 };
 
 /// Source of an attachment.

@@ -11,6 +11,7 @@ use std::{
 };
 
 use aside_base::visible::short_line;
+use aside_tool::editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument};
 use futures_util::FutureExt;
 use tokio::{
     runtime::Handle,
@@ -29,12 +30,9 @@ use super::{
     Documents, UnsavedChanges, real,
     splices::Splices,
 };
-use crate::{
-    front::wire::{
-        methods::SaveDocument,
-        requests::{Empty, SaveParams},
-    },
-    tool::editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument},
+use crate::front::wire::{
+    methods::SaveDocument,
+    requests::{Empty, SaveParams},
 };
 
 /// Time limit for an edit to show in the document.

@@ -23,6 +23,7 @@ use std::{
 };
 
 use aside_base::regular;
+use aside_tool::editor::FileText;
 use dashmap::DashMap;
 use ropey::Rope;
 use tokio::sync::oneshot;
@@ -32,7 +33,6 @@ use self::{
     positions::rope_span,
     splices::{EditsSeen, Splices},
 };
-use crate::tool::editor::FileText;
 
 /// Size in bytes from which a closed document's memory is returned.
 const LARGE: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What a person can choose in the message of a prompt and on its page, and what each choice does. Pure.
+//! Actions of a prompt's message and of its page, with their effects. Pure.
 
 use aside_base::visible::one_line;
 use aside_turn::{
@@ -21,7 +21,7 @@ const LATER: &str = "Later";
 pub(super) const REVIEW: &str = "Review…";
 /// The title of the action that opens the page on which a question is answered.
 pub(super) const ANSWER_ON_PAGE: &str = "Answer…";
-/// What dismisses a question, on its page.
+/// Title of the action on a page that dismisses a question.
 const DISMISS: &str = "Dismiss the question";
 /// Actions of one message.
 const ACTIONS: usize = 8;
@@ -35,7 +35,7 @@ pub(super) struct MessageAction {
 }
 
 impl MessageAction {
-    /// It settles a prompt of this kind with a no, and nothing more.
+    /// Whether the action only settles a prompt of this kind with a no.
     pub(super) fn refuses(&self, kind: PromptKind) -> bool {
         matches!(&self.does, ActionEffect::Answer { value, remember: false } if refuses(kind, value))
     }
@@ -58,7 +58,7 @@ fn title(permission: Permission) -> &'static str {
     }
 }
 
-/// Where a client shows its messages.
+/// Place in which a client shows its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::front::lsp) enum MessagePlace {
     /// Beside the text, where they take a click and no key that was meant for the text.
@@ -68,18 +68,18 @@ pub(in crate::front::lsp) enum MessagePlace {
     Over,
 }
 
-/// What an action does.
+/// Effect of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ActionEffect {
     /// The action answers the prompt.
     Answer { value: Value, remember: bool },
     /// The answer will be written.
     Write,
-    /// It dismisses the prompt.
+    /// The action dismisses the prompt.
     Dismiss,
-    /// It shows the whole of the prompt, and how to answer it.
+    /// The action shows the whole prompt and the ways to answer it.
     Review,
-    /// It answers nothing: the prompt stays open.
+    /// The action answers nothing, and the prompt stays open.
     Later,
 }
 
@@ -136,7 +136,7 @@ pub(in crate::front::lsp) struct PageAnswer {
     pub(in crate::front::lsp) title: String,
     /// The arguments of the command.
     pub(in crate::front::lsp) arguments: Value,
-    /// It is the prompt's default.
+    /// Whether this is the prompt's default.
     pub(super) is_default: bool,
 }
 
@@ -244,7 +244,7 @@ fn answers(prompt: &Prompt) -> Vec<MessageAction> {
     }
 }
 
-/// What can be chosen beside an answer that is written.
+/// Actions beside a written answer.
 pub(super) fn written_actions(prompt: &Prompt) -> Vec<MessageAction> {
     let default = prompt.default.as_ref().map(|value| {
         let title = match long_default(prompt) {

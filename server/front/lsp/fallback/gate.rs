@@ -9,14 +9,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long a request without a reply holds up the others.
+/// Time for which a request without a reply holds up the others.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where requests wait for their turn.
+/// The queue of message requests.
 #[derive(Debug)]
 pub(super) struct Gate {
     one: Semaphore,
-    /// Whoever holds up the others is to let them through.
+    /// Wakes the request that holds up the others, so that it lets them through.
     hurry: Notify,
 }
 

@@ -5,7 +5,7 @@
 //! had, there is nothing but `No`. Most clients show a message over the text, under the hands of a person who types:
 //! there no action of a message says yes to what would run or answers a question.
 
-use aside_base::visible::{in_sight, one_line, visible, without_links};
+use aside_base::visible::{capitalised, in_sight, one_line, visible, without_links};
 use aside_turn::{
     input::{PromptAnswer, SecretValue},
     question::AnswerType,
@@ -40,7 +40,7 @@ pub(super) struct PromptMessage {
     pub(super) actions: Vec<MessageAction>,
 }
 
-/// Where the whole of a prompt is.
+/// Place of the whole prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum FullPrompt {
     /// In the message.
@@ -53,7 +53,7 @@ pub(super) enum FullPrompt {
     Nowhere,
 }
 
-/// What is on a page, since it does not fit into a message.
+/// Content of a page for a prompt that does not fit into a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PromptPage {
     /// The ending of the file's name, by which editors know how to show it.
@@ -123,7 +123,7 @@ fn answering_commands(prompt: &Prompt) -> Vec<(String, String)> {
     written.into_iter().chain(others).collect()
 }
 
-/// How a prompt is answered in a client that shows no pages, a line each.
+/// Ways to answer a prompt in a client without pages, a line each.
 pub(super) fn how_to_answer(prompt: &Prompt) -> String {
     let ways = answering_commands(prompt).into_iter();
     let ways: Vec<String> = ways.map(|(title, way)| format!("{title}: {way}")).collect();
@@ -215,7 +215,7 @@ fn room(prompt: &Prompt) -> usize {
     SHOWN.saturating_sub(how)
 }
 
-/// What a client's reply to a message does.
+/// Meaning of a client's reply to a message.
 pub(super) enum ReplyMeaning {
     Settles(PromptAnswer),
     /// The person wants to write the answer.
@@ -313,7 +313,7 @@ fn said(prompt: &Prompt, mut parts: Vec<String>) -> String {
     format!("{label}: {}", parts.join("\n"))
 }
 
-/// What may be written as the answer, in one line.
+/// One line that describes a written answer.
 fn what_to_write(prompt: &Prompt) -> Option<String> {
     if !needs_writing(prompt) {
         return None;
@@ -323,7 +323,7 @@ fn what_to_write(prompt: &Prompt) -> Option<String> {
         AnswerType::MultiSelect { options, .. } => {
             let how_many = prompt.answer_type.how_many();
             (
-                how_many.map_or_else(|| "Any".to_owned(), capitalised),
+                how_many.map_or_else(|| "Any".to_owned(), |count| capitalised(&count)),
                 options,
             )
         }
@@ -334,13 +334,6 @@ fn what_to_write(prompt: &Prompt) -> Option<String> {
         "{how_many} of: {}",
         without_links(&options.join(" | "))
     ))
-}
-
-fn capitalised(text: String) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }
 
 /// The start of a prompt, why that is all, and its text.

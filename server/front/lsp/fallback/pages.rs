@@ -8,14 +8,15 @@ use std::{
     time::Duration,
 };
 
+use aside_base::private;
+use aside_session::conversation::Conversation;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url, request::ShowDocument};
 
 use super::{super::client::reply::ReplyError, state::Fallback};
-use crate::session::conversation::Conversation;
 
-/// How long a client may take to say that it shows a page.
+/// Time limit for a client's word that it shows a page.
 const SHOWING: Duration = Duration::from_secs(10);
 /// How long a client has to draw a page before the message that asks about it comes: one that asks at once does so
 /// before it draws, and the page is not on the screen while its message is.
@@ -89,7 +90,7 @@ pub(super) async fn drawn(unwanted: &CancellationToken) {
     }
 }
 
-/// Where a conversation's pages are.
+/// Folder of a conversation's pages.
 pub(super) fn folder(conversation: &Conversation) -> PathBuf {
     conversation.folder().join("pages")
 }
@@ -130,11 +131,7 @@ pub(in crate::front::lsp) fn create(
 /// # Errors
 /// Where it cannot be written.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map_err(|failed| failed.error)?;
-    Ok(())
+    private::replace(path, text.as_bytes())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What tokens of turns begin with.
+/// Prefix of the progress tokens of turns.
 const TOKEN: &str = "aside/turn/";
 /// The shortest time between two reports.
 const PACE: Duration = Duration::from_millis(100);

@@ -229,7 +229,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     let page = match page_of(at, open, "answer-", ".txt", text).await {
         Ok(path) => {
             // What is saved from now on counts.
-            let page = WritingPage::new(path.clone());
+            let page = WritingPage::new(path.clone(), at.saves());
             at.is_reviewed_on(path.clone(), &prompt.prompt_id);
             Some((at.show_page(&path, true, line).await, page))
         }
@@ -244,7 +244,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     let Some((PageShown::Yes | PageShown::Unsaid, mut page)) = page else {
         return;
     };
-    while let Some(text) = page.next(&at.saved, &open.closed).await {
+    while let Some(text) = page.next(&open.closed).await {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => {
                 let is_wanted = !open.closed.is_cancelled();

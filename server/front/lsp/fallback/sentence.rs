@@ -1,5 +1,6 @@
-//! What is said to a person: whole sentences, wherever their words come from.
+//! Messages to a person as whole sentences, wherever their words come from.
 
+use aside_base::visible::capitalised;
 use tower_lsp::lsp_types::MessageType;
 
 use super::state::Fallback;
@@ -19,12 +20,9 @@ fn sentence(text: &str) -> String {
     let text = text.trim();
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_word = |word: &str| !word.is_empty() && word.chars().all(char::is_lowercase);
-    let mut letters = text.chars();
-    let mut sentence: String = match letters.next() {
-        Some(letter) if is_word(first.trim_end_matches(',')) => {
-            letter.to_uppercase().chain(letters).collect()
-        }
-        _ => text.to_owned(),
+    let mut sentence = match is_word(first.trim_end_matches(',')) {
+        true => capitalised(text),
+        false => text.to_owned(),
     };
     let ends = |end: char| matches!(end, '.' | '!' | '?' | '…' | ':');
     if !sentence.is_empty() && !sentence.ends_with(ends) {

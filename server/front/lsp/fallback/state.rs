@@ -1,4 +1,4 @@
-//! What is open in a fallback client, and what its functions use.
+//! State of a fallback client, for the functions of this room.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,25 +9,22 @@ use std::{
     },
 };
 
-use tokio::sync::Notify;
+use aside_base::lock;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    super::{handles::Handles, lock::lock},
-    gate::Gate,
-    titles::Titles,
-};
+use super::{super::handles::Handles, gate::Gate, titles::Titles};
 use crate::front::relay::prompts::PendingPrompt;
 
-/// What is open in a fallback client, and the parts of the connection that are used to show it.
+/// State of a fallback client, and the parts of the connection that are used to show it.
 pub(in crate::front::lsp) struct Fallback {
     pub(super) handles: Handles,
     /// Prompts wait here for their turn.
     pub(super) gate: Gate,
     /// Of conversations in which a turn runs.
     pub(in crate::front::lsp) titles: Titles,
-    /// Notified when the client saved a document.
-    pub(in crate::front::lsp) saved: Notify,
+    /// Changes when the client reports a save, or the person asks to read the pages.
+    saves: watch::Sender<()>,
     /// Notices of the workspace and its settings that were shown.
     noticed: Mutex<HashSet<String>>,
     /// The prompts that were put on a page to be answered there, by the path of the page.
@@ -45,7 +42,7 @@ impl Fallback {
             handles,
             gate: Gate::default(),
             titles: Titles::default(),
-            saved: Notify::default(),
+            saves: watch::Sender::new(()),
             noticed: Mutex::default(),
             reviews: Mutex::default(),
             writing: Mutex::default(),
@@ -53,9 +50,14 @@ impl Fallback {
         }
     }
 
-    /// The client saved a document.
-    pub(in crate::front::lsp) fn document_saved(&self) {
-        self.saved.notify_waiters();
+    /// Has the open pages read: the client reports a save, or the person asks for it. Returns whether a page is open.
+    pub(in crate::front::lsp) fn read_pages(&self) -> bool {
+        self.saves.send(()).is_ok()
+    }
+
+    /// Reports of saves from now on.
+    pub(in crate::front::lsp) fn saves(&self) -> watch::Receiver<()> {
+        self.saves.subscribe()
     }
 
     /// Whether this notice of the workspace and its settings was not shown before. From now on it was.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Mutex};
 
-use crate::front::lsp::lock::lock;
+use aside_base::lock;
 
 /// Titles of conversations in which a turn runs, by their ids.
 #[derive(Default)]

@@ -3,6 +3,11 @@
 use std::sync::Arc;
 
 use aside_base::visible::visible;
+use aside_session::{
+    conversation::Conversation,
+    export::{MarkdownPage, PageReader, markdown},
+    replay,
+};
 use aside_turn::record::{Level, Outcome};
 use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
@@ -13,11 +18,6 @@ use crate::{
     front::{
         error::{Result, internal},
         wire::{TurnCompleted, TurnRef, Update},
-    },
-    session::{
-        conversation::Conversation,
-        export::{MarkdownPage, PageReader, markdown},
-        replay,
     },
 };
 
@@ -109,7 +109,7 @@ impl FallbackTurn {
     }
 }
 
-/// How much of a conversation is said where it cannot be shown as a page.
+/// Extent of a transcript in a client that shows no pages.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::front::lsp) enum Extent {
     LastTurn,

@@ -1,4 +1,4 @@
-//! What is said of a turn that was taken back. Pure.
+//! Report of an undone turn. Pure.
 
 use super::messages::asked;
 use crate::engine::undo::{UndoneTurn, listed};
@@ -6,7 +6,7 @@ use crate::engine::undo::{UndoneTurn, listed};
 /// Files that are named.
 const NAMED: usize = 3;
 
-/// Which turn it was, what became of its files, and what of them is left to do.
+/// The turn, the state of its files, and the remaining work.
 pub(in crate::front::lsp) fn report(back: &UndoneTurn) -> String {
     let prompt = back.prompt.trim().lines().next().unwrap_or_default();
     let turn = match prompt {

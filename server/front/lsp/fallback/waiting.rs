@@ -1,17 +1,17 @@
-//! What waits for a person who comes back: said once, with the first document that is opened.
+//! Notice about interrupted turns for a person who comes back, shown once with the first opened document.
 
 use std::{sync::Arc, time::Duration};
 
+use aside_session::conversation::{ConversationActivity, ConversationSummary};
 use tower_lsp::lsp_types::MessageType;
 
 use super::{messages::asked, state::Fallback};
 use crate::{
     engine::{blocking, clock::Clock},
     front::{error::Result, relay::interrupted::left_open, wire::methods::commands::RESUME},
-    session::conversation::{ConversationActivity, ConversationSummary},
 };
 
-/// How old a question may be for a person to be told of it unasked.
+/// Maximum age of a question that the notice names.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A document was opened: with the first, a fallback client is told what waits for an answer
@@ -68,7 +68,7 @@ fn recent(listed: &[ConversationSummary], now: Duration) -> Option<(&Conversatio
     Some((found, at == 0))
 }
 
-/// What a turn that waits asks, and how it goes on; of this conversation, where it has to be named.
+/// Sentence about the questions of a waiting turn and its resume; names the conversation if needed.
 fn notice(asks: &[String], conversation: Option<&str>) -> Option<String> {
     let (first, others) = asks.split_first()?;
     let more = match others.len() {
@@ -86,6 +86,8 @@ fn notice(asks: &[String], conversation: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use aside_turn::response::Usage;
+
     use super::*;
 
     #[test]
@@ -97,6 +99,7 @@ mod tests {
             created: hour(1),
             updated: hour(100 - age),
             turns: 1,
+            usage: Usage::default(),
             status,
             prompts,
         };

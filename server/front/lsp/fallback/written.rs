@@ -1,12 +1,12 @@
 //! Pages to write in: an answer, or a message to the model. The first save with text below the mark counts.
 //!
-//! The server looks at the file itself, for clients tell of saves of what they edit for it only by chance. It is
-//! looked at twice a second, and only while such a page is open.
+//! The file is read when the client reports a save: with `textDocument/didSave`, or with
+//! `workspace/didChangeWatchedFiles`. For a client that reports neither, the command `aside.server.answer` reads it.
 
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use aside_base::{
@@ -15,10 +15,7 @@ use aside_base::{
 };
 use aside_turn::question::AnswerType;
 use serde_json::Value;
-use tokio::{
-    sync::Notify,
-    time::{MissedTickBehavior, interval},
-};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::actions::{as_text, page_answers};
@@ -26,8 +23,8 @@ use crate::front::wire::Prompt;
 
 /// The line below which the text begins.
 const MARK: &str = "-------- write below this line, then save --------";
-/// How often the file is looked at.
-const EVERY: Duration = Duration::from_millis(500);
+/// Advice for clients that do not report saves of the page.
+const UNNOTICED: &str = "If nothing happens after the save, run the command aside.server.answer.";
 /// Bytes of the file that are read.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -88,7 +85,7 @@ pub(in crate::front::lsp) fn message_page(about: &str) -> String {
 
 /// No line of the head can be taken for the mark.
 fn with_mark(head: &str) -> String {
-    let lines = head.lines().map(|line| match line {
+    let lines = head.lines().chain([UNNOTICED]).map(|line| match line {
         "" => "#\n".to_owned(),
         line => format!("# {line}\n"),
     });
@@ -100,7 +97,7 @@ pub(in crate::front::lsp) fn begin(page: &str) -> u32 {
     u32::try_from(page.lines().count().saturating_sub(1)).unwrap_or(0)
 }
 
-/// What was written below the mark; nothing where there is no mark or no text.
+/// The text below the mark. `None` without a mark or a text.
 pub(super) fn below_mark(text: &str) -> Option<&str> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -159,51 +156,40 @@ pub(in crate::front::lsp) fn value(answer_type: &AnswerType, text: &str) -> Resu
 /// A page that is open in the client.
 pub(in crate::front::lsp) struct WritingPage {
     path: PathBuf,
-    /// As it was when it was read last.
+    /// Changes when the client reports a save.
+    saves: watch::Receiver<()>,
+    /// The stamp of the file when it was last read.
     read: Option<Stamp>,
 }
 
-/// Whether a file changed.
+/// Time and length of a file, which differ after a change.
 type Stamp = (SystemTime, u64);
 
 impl WritingPage {
-    /// The page at this path, as it is now.
-    pub(in crate::front::lsp) fn new(path: PathBuf) -> Self {
+    /// The page at this path. Later saves count.
+    pub(in crate::front::lsp) fn new(path: PathBuf, saves: watch::Receiver<()>) -> Self {
         let read = stamp(&path);
-        Self { path, read }
+        Self { path, saves, read }
     }
 
-    /// Waits for the next save with text below the mark, and gives that; `None` when nobody wants it any more.
-    /// `saved` says that the client saved something.
+    /// Waits for the next save with text below the mark and returns the text; `None` when nobody wants it any more.
     pub(in crate::front::lsp) async fn next(
         &mut self,
-        saved: &Notify,
         unwanted: &CancellationToken,
     ) -> Option<String> {
-        let mut ticks = interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // A file that is still being written is not read: it has to be the same twice.
-        let mut before = self.read;
         loop {
-            let notified = tokio::select! {
-                () = unwanted.cancelled() => return None,
-                () = saved.notified() => true,
-                _ = ticks.tick() => false,
-            };
-            let path = self.path.clone();
-            let now = tokio::task::spawn_blocking(move || stamp(&path))
-                .await
-                .ok()?;
-            let is_done = notified || now == before;
-            before = now;
-            if now.is_none() || now == self.read || !is_done {
+            let saved = unwanted.run_until_cancelled(self.saves.changed()).await;
+            saved?.ok()?;
+            let (path, before) = (self.path.clone(), self.read);
+            let read = tokio::task::spawn_blocking(move || {
+                let now = stamp(&path).filter(|now| Some(*now) != before)?;
+                Some((now, read(&path)))
+            });
+            // The save of another file changes nothing here.
+            let Some((now, text)) = read.await.ok()? else {
                 continue;
-            }
-            self.read = now;
-            let path = self.path.clone();
-            let text = tokio::task::spawn_blocking(move || read(&path))
-                .await
-                .ok()?;
+            };
+            self.read = Some(now);
             if let Some(written) = text.ok().as_deref().and_then(below_mark) {
                 return Some(written.to_owned());
             }
@@ -235,10 +221,10 @@ mod tests {
         let page = with_mark(&format!("Assistant: Why?\n\n{MARK}\n"));
         assert_eq!(
             page,
-            format!("# Assistant: Why?\n#\n# {MARK}\n{MARK}\n\n"),
+            format!("# Assistant: Why?\n#\n# {MARK}\n# {UNNOTICED}\n{MARK}\n\n"),
             "the head cannot hold the mark"
         );
-        assert_eq!(begin(&page), 4, "the empty line below the mark");
+        assert_eq!(begin(&page), 5, "the empty line below the mark");
         for (written, expected) in [
             (page.clone(), None),
             (format!("{page}  \n\t\n"), None),
@@ -275,29 +261,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_save_with_text_counts_notified_or_not() {
+    async fn the_first_reported_save_with_text_counts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("answer.txt");
         fs::write(&path, with_mark("Why?")).unwrap();
-        let (saved, unwanted) = (Notify::new(), CancellationToken::new());
-        let mut written = WritingPage::new(path.clone());
+        let (saves, unwanted) = (watch::Sender::new(()), CancellationToken::new());
+        let mut written = WritingPage::new(path.clone(), saves.subscribe());
 
+        // Another file was saved.
+        saves.send_replace(());
         fs::write(&path, format!("{}Because.\n", with_mark("Why?"))).unwrap();
-        assert_eq!(
-            written.next(&saved, &unwanted).await.as_deref(),
-            Some("Because.")
-        );
-        fs::write(
-            &path,
-            format!("{}Told of, and replaced.\n", with_mark("Why?")),
-        )
-        .unwrap();
-        saved.notify_one();
-        assert_eq!(
-            written.next(&saved, &unwanted).await.as_deref(),
-            Some("Told of, and replaced.")
-        );
+        saves.send_replace(());
+        assert_eq!(written.next(&unwanted).await.as_deref(), Some("Because."));
+        // A save counts that is reported while nobody waits.
+        fs::write(&path, format!("{}And more.\n", with_mark("Why?"))).unwrap();
+        saves.send_replace(());
+        assert_eq!(written.next(&unwanted).await.as_deref(), Some("And more."));
         unwanted.cancel();
-        assert_eq!(written.next(&saved, &unwanted).await, None);
+        assert_eq!(written.next(&unwanted).await, None);
     }
 }

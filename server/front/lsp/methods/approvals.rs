@@ -2,19 +2,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_session::approvals::KeptApproval;
+
 use super::{
     super::{connection::Connection, settings::EditorWorkspace},
     raw_params::folder,
 };
-use crate::{
-    front::{
-        error::{Result, internal, invalid},
-        wire::{
-            consent::{ApprovalItem, ApprovalListParams, ApprovalListResult, ApprovalRevokeParams},
-            requests::Empty,
-        },
+use crate::front::{
+    error::{Result, internal, invalid},
+    wire::{
+        consent::{ApprovalItem, ApprovalListParams, ApprovalListResult, ApprovalRevokeParams},
+        requests::Empty,
     },
-    session::approvals::KeptApproval,
 };
 
 /// Serves the method `aside/approval/list`.
@@ -43,7 +42,7 @@ pub(in super::super) async fn revoke(
     let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
     let id = params.approval_id;
     at.disk
-        .between_all(move || {
+        .exclusively(move || {
             let root = workspace(&open, params.folder.as_deref())?;
             let approvals = engine.conversations().store(&root)?.approvals();
             if approvals.revoke(&id).map_err(internal)? {

@@ -2,6 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aside_session::{
+    conversation::{ConversationActivity, ConversationSummary},
+    replay,
+};
 use aside_turn::{input::PromptAnswer, question::AnswerType};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -38,13 +42,9 @@ use crate::{
             requests::{AttachmentParam, StartParams, TextRange, UndoParams},
         },
     },
-    session::{
-        conversation::{ConversationActivity, ConversationSummary},
-        replay,
-    },
 };
 
-/// How long a message may be written on.
+/// Time limit for writing a message.
 const WRITING: Duration = Duration::from_secs(60 * 60);
 
 /// Arguments of `aside.server.ask`.
@@ -143,10 +143,11 @@ async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
 
 async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<Value>> {
     let Some(answer) = given.answer else {
+        let is_writing = at.fallback.read_pages();
         if given.dismiss {
             let open = one_open(at, given.prompt_id)?;
             at.answer(&open, PromptAnswer::Cancel).await?;
-        } else if !prompts::show_again(&at.fallback) {
+        } else if !prompts::show_again(&at.fallback) && !is_writing {
             let text = "No prompt is open.";
             at.fallback.say(MessageType::INFO, text).await;
         }
@@ -321,13 +322,13 @@ async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask
         }
     };
     // What is saved from now on counts.
-    let mut page = WritingPage::new(path.clone());
+    let mut page = WritingPage::new(path.clone(), at.fallback.saves());
     let on_screen = at.fallback.show_page(&path, true, line).await;
     if on_screen != pages::PageShown::Yes {
         say_how_to_ask(&at.fallback).await;
     }
     if on_screen != pages::PageShown::No {
-        let written = timeout(WRITING, page.next(&at.fallback.saved, &unwanted)).await;
+        let written = timeout(WRITING, page.next(&unwanted)).await;
         if let Ok(message @ Some(_)) = written {
             let begun = begin(&at, AskArguments { message, ..ask }).await;
             let (kind, text) = match &begun {

@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use aside_session::{
+    conversation::{ConversationActivity, ConversationSummary, ForkExtent},
+    record::time_text,
+    replay,
+};
+use aside_tool::registry::Registry;
+
 use super::super::{
     connection::Connection, fallback::transcript::whole_transcript, settings::file_uri,
 };
@@ -18,12 +25,6 @@ use crate::{
             },
         },
     },
-    session::{
-        conversation::{ConversationActivity, ConversationSummary, ForkExtent},
-        record::time_text,
-        replay,
-    },
-    tool::registry::Registry,
 };
 
 /// Default page size of `conversation/list` and `conversation/read`.
@@ -103,7 +104,7 @@ pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> R
     let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
     let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
         Some(tool) => tool.style.hidden.unwrap_or(false),
-        None => registry.get(name).is_some_and(|tool| tool.about().hidden),
+        None => registry.get(name).is_some_and(|tool| tool.spec().hidden),
     };
     let page = turns.iter().skip(from).take(limit);
     let page: Vec<ReadTurn> = page
@@ -203,6 +204,7 @@ fn item(listed: ConversationSummary) -> ListItem {
         created_at: time_text(listed.created),
         updated_at: time_text(listed.updated),
         turns: listed.turns,
+        usage: listed.usage.into(),
         status,
         prompts: listed.prompts,
     }

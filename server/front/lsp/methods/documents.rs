@@ -31,7 +31,7 @@ pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentPa
 /// Takes a saved document.
 pub(in super::super) fn saved(at: &Connection, params: &DidSaveTextDocumentParams) {
     at.documents.saved(&params.text_document.uri);
-    at.fallback.document_saved();
+    at.fallback.read_pages();
 }
 
 /// Takes a closed document.

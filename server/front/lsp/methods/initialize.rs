@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::{
 
 use super::{
     super::{
-        client::{capabilities::EditorCapabilities, tools::check},
+        client::{capabilities::EditorCapabilities, tools},
         connection::Introduction,
         settings::ClientSettings,
     },
@@ -45,8 +45,8 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
         .map(|aside| serde_json::from_value(aside.take()))
         .transpose()
         .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
-    let aside: Option<introduction::ClientCapabilities> = aside;
-    check(aside.as_ref().map_or(&[], |aside| aside.tools.as_slice()))?;
+    let mut aside: Option<introduction::ClientCapabilities> = aside;
+    aside.as_mut().map_or(Ok(()), tools::collect)?;
     let info = params.client_info;
     let client = rules::Client {
         name: info

@@ -8,17 +8,17 @@ use std::{
     time::Duration,
 };
 
+use aside_config::ModelId;
+use aside_provider::abilities::{Abilities, ReasoningKind};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::super::connection::Connection;
 use crate::{
-    config::ModelId,
     engine::{blocking, models::known},
     front::{
         error::Result,
         wire::requests::{Empty, ModelItem, ModelsResult, PricesItem},
     },
-    provider::abilities::{Abilities, ReasoningKind},
 };
 
 /// Time limit for the providers' answers.
@@ -60,10 +60,10 @@ fn item(id: &ModelId, can: &Abilities) -> ModelItem {
         max_output: can.max_output,
         reasoning: Some(can.reasoning != ReasoningKind::None),
         prices: can.prices.as_ref().map(|prices| PricesItem {
-            input: prices.input,
-            output: prices.output,
-            cache_read: prices.cache_read,
-            cache_write: prices.cache_write,
+            input: prices.rates.input,
+            output: prices.rates.output,
+            cache_read: prices.rates.cache_read(),
+            cache_write: prices.rates.cache_write(),
         }),
     }
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::lsp_types::DidChangeConfigurationParams;
 
-use super::super::{connection::Connection, settings::ClientSettings};
-use crate::{
-    config,
-    front::{
-        error::{Result, invalid},
-        wire::{
-            introduction::InitializationOptions,
-            requests::{ConfigReadParams, ConfigReadResult, ConfigValue},
-        },
+use super::super::{
+    connection::Connection, settings::ClientSettings, turns::client_tools::apply_settings,
+};
+use crate::front::{
+    error::{Result, invalid},
+    wire::{
+        introduction::InitializationOptions,
+        requests::{ConfigReadParams, ConfigReadResult, ConfigValue},
     },
 };
+use aside_config;
 
 /// Serves the method `aside/config/read`.
 pub(in super::super) async fn read(
@@ -28,7 +28,7 @@ pub(in super::super) async fn read(
             let read = workspace.configuration(&workspace.root(None))?;
             let values = read.configuration.values(params.key.as_deref());
             let values = values.map_err(|why| invalid(format!("key: {why}")))?;
-            let value = |of: config::EffectiveValue| ConfigValue {
+            let value = |of: aside_config::EffectiveValue| ConfigValue {
                 key: of.key,
                 value: of.value,
                 from: of.origin.to_string(),
@@ -40,12 +40,14 @@ pub(in super::super) async fn read(
         .await
 }
 
-/// Handles `initialized`: asks the client for its settings. The configuration is checked with the first document or
+/// Handles `initialized`: asks the client for its settings, or has a fallback client watch its pages. The configuration is checked with the first document or
 /// turn, so that an unused server stays small.
 pub(in super::super) fn initialized(at: &Arc<Connection>) {
     at.client.register_for_settings();
     if at.client.can().speaks_aside() {
         pull(at);
+    } else {
+        at.client.register_for_pages();
     }
 }
 
@@ -57,8 +59,8 @@ pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigura
     }
 }
 
-/// Takes new settings from the client, from the next turn on.
-fn take(at: &Connection, settings: Value) {
+/// Takes new settings from the client, from the next turn on. Those of the client's tools apply to running turns, too.
+fn take(at: &Arc<Connection>, settings: Value) {
     let read: Result<InitializationOptions, _> = serde_path_to_error::deserialize(settings);
     let options = match read {
         Ok(options) => options,
@@ -72,6 +74,7 @@ fn take(at: &Connection, settings: Value) {
     let speaks_aside = at.client.can().speaks_aside();
     at.workspace.take(ClientSettings::of(options, speaks_aside));
     at.status.look_again();
+    apply_settings(at);
 }
 
 /// Asks the client for its settings and takes them when they arrive.

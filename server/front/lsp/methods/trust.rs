@@ -2,27 +2,28 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_config::{
+    Sources,
+    preview::{TrustPreview, TrustedSetting},
+    trust::{Trust, TrustStore},
+};
+use aside_tool::workspace::file_uri;
+
 use super::{
     super::{connection::Connection, settings::EditorWorkspace},
     raw_params::folder,
 };
 use crate::{
-    config::{
-        self, Sources,
-        preview::{Startable, TrustPreview, TrustedSetting},
-        trust::{Trust, TrustStore},
-        workspace::DefinitionKind,
-    },
     engine::start::tools::tool_defaults,
     front::{
         error::{RequestError, Result, internal, invalid},
         wire::{
-            consent::{PreviewParams, PreviewResult, SettingItem, StartsItem, StartsKind},
+            consent::{PreviewParams, PreviewResult, SettingItem},
             requests::{Empty, TrustParams},
         },
     },
-    tool::workspace::file_uri,
 };
+use aside_config::{self};
 
 /// Serves the method `aside/workspace/preview`.
 pub(in super::super) async fn preview(
@@ -41,7 +42,7 @@ pub(in super::super) async fn preview(
                 trusted: status == Trust::Given,
                 fingerprint: now.id(),
                 file: preview.file.as_deref().map(file_uri),
-                starts: preview.starts.into_iter().map(StartsItem::from).collect(),
+                starts: preview.starts,
                 settings: settings.collect(),
                 programs: now.programs(),
                 ignored: preview.ignored,
@@ -55,7 +56,7 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
     let (trusted, shown) = (params.trusted, params.fingerprint);
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
     at.disk
-        .between_all(move || {
+        .exclusively(move || {
             let root = root(&workspace, &params.folder)?;
             if !trusted {
                 if workspace.roots().contains(&root) {
@@ -66,7 +67,7 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
             let store = TrustStore::new(engine.state_dir());
             // Trust covers the files as read here; one that changes meanwhile is not trusted.
             let sources = Sources::from_process(Some(&root)).map_err(broken)?;
-            config::load(&sources, &tool_defaults()).map_err(broken)?;
+            aside_config::load(&sources, &tool_defaults()).map_err(broken)?;
             let (_, now) = engine.trust(&root, &sources)?;
             if shown.is_some_and(|shown| shown != now.id()) {
                 return Err(invalid(
@@ -85,7 +86,7 @@ fn root(workspace: &EditorWorkspace, name: &str) -> Result<PathBuf> {
     Ok(workspace.root(Some(&root)))
 }
 
-fn broken(problems: config::Problems) -> RequestError {
+fn broken(problems: aside_config::Problems) -> RequestError {
     invalid(problems.to_string())
 }
 
@@ -95,21 +96,6 @@ impl From<TrustedSetting> for SettingItem {
             key: of.setting.key,
             value: of.setting.value,
             overruled: of.is_overruled,
-        }
-    }
-}
-
-impl From<Startable> for StartsItem {
-    fn from(of: Startable) -> Self {
-        Self {
-            kind: match of.kind {
-                DefinitionKind::Tool => StartsKind::Tool,
-                DefinitionKind::McpServer => StartsKind::McpServer,
-            },
-            name: of.name,
-            command: of.command,
-            url: of.url,
-            environment: of.environment,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use aside_config::Flag;
+use aside_session::{record::TurnOptions, replay};
 use aside_turn::{
     record::{Vocabulary, Word},
     rules::{Client, Mode},
@@ -21,14 +23,12 @@ use super::{
     raw_params::{folder, is_turn_id},
 };
 use crate::{
-    config::Flag,
     engine::{ConversationTarget, TurnHandle, TurnRequest, TurnStart},
     front::{
         error::{RequestError, Result, internal, invalid},
         transport::in_order::{let_next_begin, to_the_end},
         wire::requests::{ConversationRef, Empty, StartParams, StartResult, SteerParams, TurnId},
     },
-    session::{record::TurnOptions, replay},
 };
 
 /// Serves the method `aside/turn/start`.

@@ -78,7 +78,7 @@ async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lea
     match of {
         Some(conversation) => at.disk.of_conversation(&conversation, reserve).await,
         // The conversation is not known before the turn is found.
-        None => at.disk.between_all(reserve).await,
+        None => at.disk.exclusively(reserve).await,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use aside_session::{log::OpenError, store::StoreError};
 use serde_json::json;
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::{
     engine::StartError,
     front::{error::RequestError, wire::requests::code},
-    session::{log::OpenError, store::StoreError},
 };
 
 impl From<RequestError> for Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aside_turn::rules::Mode;
 
-use super::view::ClientView;
+use super::{client_tools::apply_settings, view::ClientView};
 use crate::{
     engine::{StartedTurn, TurnConfig, TurnHandle, TurnRequest},
     front::{
@@ -13,7 +13,7 @@ use crate::{
             connection::Connection,
             pending::{ExpectedId, PendingTurn},
         },
-        relay::{begin::in_its_place, relay},
+        relay::{begin::start_in_order, relay},
         transport::in_order::answered,
         wire::TurnRef,
     },
@@ -39,6 +39,7 @@ pub(in crate::front::lsp) async fn begin_turn(
     asked: AskedTurn,
 ) -> Result<TurnHandle> {
     let pending = at.pending.add(asked.id.clone(), asked.conversation.clone());
+    let settings = at.workspace.changes();
     let turn = match begin(at, asked).await {
         Ok(turn) => turn,
         Err(failed) => {
@@ -62,6 +63,9 @@ pub(in crate::front::lsp) async fn begin_turn(
         relay(turn, &shown.prompts, view).await;
     });
     settle(at, &handle, pending).await;
+    if at.workspace.changes() != settings {
+        apply_settings(at);
+    }
     at.status.tell(Some(model)).await;
     Ok(handle)
 }
@@ -80,7 +84,7 @@ async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
     let lane = asked.conversation.unwrap_or_default();
     let (connection, read) = (at.clone(), asked.read);
     let configure = move || configure(&connection, read()?);
-    in_its_place(&at.engine, &at.disk, &at.gone, &lane, configure).await
+    start_in_order(&at.engine, &at.disk, &at.gone, &lane, configure).await
 }
 
 /// Reads the configuration of a turn. Blocks on files.

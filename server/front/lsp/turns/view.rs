@@ -17,7 +17,7 @@ use crate::{
             connection::Connection,
             fallback::{self, transcript::FallbackTurn},
         },
-        notices::{TrustWords, sentence},
+        notices::{TrustWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{
             self, TurnCompleted, TurnRef, TurnUpdate,
@@ -101,7 +101,7 @@ impl TurnView for ClientView {
         if notice == TurnNotice::NotTrusted && self.at.client.can().speaks_aside() {
             return None;
         }
-        let text = sentence(&notice, &TRUST);
+        let text = notice_text(&notice, &TRUST);
         // In clients that show notices as messages, one about the workspace is shown once.
         let is_loud = match notice {
             TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
@@ -153,7 +153,7 @@ impl TurnView for ClientView {
     }
 
     async fn warn(&mut self, notice: TurnNotice) {
-        let text = sentence(&notice, &TRUST);
+        let text = notice_text(&notice, &TRUST);
         let client = &self.at.client;
         client.show_message(MessageType::WARNING, &text).await;
     }

@@ -30,7 +30,7 @@ fn all(pending: &mut JoinedUpdates) -> Vec<Value> {
 }
 
 #[test]
-fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
+fn adjacent_pieces_of_a_text_are_joined() {
     let call = json!({"kind": "toolCall", "step": 1, "callId": "c", "name": "n", "title": "t",
         "arguments": {"a": [1, 2]}, "status": "waiting"});
     let retry =
@@ -111,7 +111,7 @@ fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
 }
 
 #[test]
-fn a_piece_is_there_at_once_and_is_not_joined_once_it_is_taken() {
+fn pieces_are_available_at_once_and_final_once_taken() {
     let mut pending = JoinedUpdates::default();
     pending.push(update(text(1, "a")));
     assert_eq!(all(&mut pending), [text(1, "a")]);
@@ -120,7 +120,7 @@ fn a_piece_is_there_at_once_and_is_not_joined_once_it_is_taken() {
 }
 
 #[test]
-fn bytes_count_what_waits() {
+fn bytes_measures_pending_updates() {
     let mut pending = JoinedUpdates::default();
     let mut weights = vec![pending.bytes()];
     for value in [
@@ -133,13 +133,13 @@ fn bytes_count_what_waits() {
         weights.push(pending.bytes());
     }
     let grown: Vec<_> = weights.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let notice = ENVELOPE + notice("x").to_string().len();
-    assert_eq!(grown, [ENVELOPE + 4, 4, notice, ENVELOPE + 4]);
+    let notice = ENVELOPE_SIZE + notice("x").to_string().len();
+    assert_eq!(grown, [ENVELOPE_SIZE + 4, 4, notice, ENVELOPE_SIZE + 4]);
     pending.pop(Instant::now());
-    assert_eq!(pending.bytes(), weights[4] - (ENVELOPE + 8));
+    assert_eq!(pending.bytes(), weights[4] - (ENVELOPE_SIZE + 8));
 }
 
-/// A client that reads at once: what it gets of these updates, and when. Times are milliseconds.
+/// A client that reads at once: the updates it receives, with times in milliseconds.
 fn heard(updates: &[(u64, Value)]) -> Vec<(u64, Value)> {
     let (begin, mut pending, mut heard) = (Instant::now(), JoinedUpdates::default(), Vec::new());
     let at = |time: u64| begin + Duration::from_millis(time);
@@ -158,7 +158,7 @@ fn heard(updates: &[(u64, Value)]) -> Vec<(u64, Value)> {
 }
 
 #[test]
-fn pieces_in_a_burst_go_first_at_once_then_joined_every_8_ms() {
+fn bursts_are_sent_at_once_then_joined_every_8_ms() {
     let burst: Vec<_> = (0..20).map(|time| (time, text(1, "."))).collect();
     let table = [
         (
@@ -170,12 +170,12 @@ fn pieces_in_a_burst_go_first_at_once_then_joined_every_8_ms() {
                 (24, text(1, "...")),
             ],
         ),
-        // Each stands alone.
+        // Pieces that arrive further apart are not joined.
         (
             vec![(0, text(1, "a")), (8, text(1, "b")), (100, text(1, "c"))],
             vec![(0, text(1, "a")), (8, text(1, "b")), (100, text(1, "c"))],
         ),
-        // What is no piece waits for nothing, and nothing overtakes anything.
+        // Other updates are not delayed, and nothing overtakes them.
         (
             vec![
                 (0, text(1, "a")),
@@ -196,7 +196,7 @@ fn pieces_in_a_burst_go_first_at_once_then_joined_every_8_ms() {
                 (8, text(1, "d")),
             ],
         ),
-        // Several texts that grow at once wait together.
+        // Several texts that grow at once are pending together.
         (
             vec![
                 (0, output("c", "1")),
@@ -221,9 +221,9 @@ fn pieces_in_a_burst_go_first_at_once_then_joined_every_8_ms() {
     }
 }
 
-/// However pushes and pops alternate, each text comes out whole and in its place.
+/// For any alternation of pushes and pops, each text arrives complete and in order.
 #[test]
-fn nothing_is_lost_or_changes_places() {
+fn updates_are_neither_lost_nor_reordered() {
     let mut random = fastrand::Rng::with_seed(3);
     for _ in 0..500 {
         let mut pending = JoinedUpdates::default();
@@ -251,7 +251,7 @@ fn nothing_is_lost_or_changes_places() {
     }
 }
 
-/// Joined or not, the same pieces: what each is a piece of, and its number.
+/// Splits joined pieces: the key of each piece and its number.
 fn apart(updates: &[Value]) -> Vec<(Value, String)> {
     let mut pieces = Vec::new();
     for update in updates {
@@ -264,7 +264,7 @@ fn apart(updates: &[Value]) -> Vec<(Value, String)> {
 }
 
 #[test]
-fn what_nobody_reads_is_left_out_with_one_notice_that_says_so() {
+fn unread_updates_are_dropped_with_one_notice() {
     let mut waiting = JoinedUpdates::default();
     let piece = |step| Update::Text {
         step,
@@ -277,7 +277,7 @@ fn what_nobody_reads_is_left_out_with_one_notice_that_says_so() {
     for number in 0..1_000 {
         waiting.push(piece(number));
         waiting.push(result(number));
-        assert!(waiting.bytes() <= MOST);
+        assert!(waiting.bytes() <= MAX_PENDING);
     }
     waiting.push(Update::Text {
         step: 1_000,
@@ -286,7 +286,7 @@ fn what_nobody_reads_is_left_out_with_one_notice_that_says_so() {
     let now = Instant::now();
     let first = waiting.pop(now);
     assert!(
-        matches!(&first, Some(Update::Notice { level: Level::Warning, text }) if text == LEFT_OUT),
+        matches!(&first, Some(Update::Notice { level: Level::Warning, text }) if text == DROPPED_NOTICE),
         "{first:?}"
     );
     let mut last = None;

@@ -5,12 +5,12 @@ use futures_util::StreamExt;
 use super::*;
 
 fn waiting(inbox: &Inbox) -> (usize, usize) {
-    let state = inbox.0.lock();
+    let state = lock(&inbox.0.state);
     (state.queue.len(), state.bytes)
 }
 
-/// Pushes from a thread, as the pump does, and reads only while the queue is full or all is pushed: the most
-/// messages and bytes that waited, and what was read.
+/// Pushes from a thread, as the pump does, and reads only while the queue is full or everything is pushed. Returns the
+/// largest queue in messages and bytes, and the messages read.
 async fn most_waiting(messages: Vec<Bytes>) -> (usize, usize, Vec<Bytes>) {
     let (inbox, mut incoming) = channel();
     let pushing = inbox.clone();
@@ -22,7 +22,7 @@ async fn most_waiting(messages: Vec<Bytes>) -> (usize, usize, Vec<Bytes>) {
     });
     let (mut most, mut read) = ((0, 0), Vec::new());
     loop {
-        while !inbox.0.lock().is_full() && !pusher.is_finished() {
+        while !lock(&inbox.0.state).is_full() && !pusher.is_finished() {
             thread::yield_now();
         }
         let (count, bytes) = waiting(&inbox);
@@ -37,7 +37,7 @@ async fn most_waiting(messages: Vec<Bytes>) -> (usize, usize, Vec<Bytes>) {
 }
 
 #[tokio::test]
-async fn a_number_of_messages_waits_at_most() {
+async fn queued_messages_are_limited() {
     let messages = vec![Bytes::from_static(b"1"); 3 * MAX_MESSAGES];
     let (count, _, read) = most_waiting(messages).await;
     assert_eq!(count, MAX_MESSAGES);
@@ -45,7 +45,7 @@ async fn a_number_of_messages_waits_at_most() {
 }
 
 #[tokio::test]
-async fn a_number_of_bytes_and_one_message_waits_at_most() {
+async fn queued_bytes_are_limited_except_for_one_message() {
     let size = MAX_BYTES / 3 - 1;
     let (count, bytes, read) = most_waiting(vec![Bytes::from(vec![b' '; size]); 8]).await;
     assert_eq!((count, bytes), (4, 4 * size));
@@ -53,7 +53,7 @@ async fn a_number_of_bytes_and_one_message_waits_at_most() {
 }
 
 #[tokio::test]
-async fn messages_come_out_in_order_and_then_the_end() {
+async fn messages_arrive_in_order_before_the_end() {
     let (inbox, incoming) = channel();
     for body in ["{}", "a longer message", "é"] {
         inbox.push(Bytes::from_static(body.as_bytes()));
@@ -64,7 +64,7 @@ async fn messages_come_out_in_order_and_then_the_end() {
 }
 
 #[test]
-fn without_a_reader_nothing_is_kept_and_nobody_waits() {
+fn pushing_without_a_reader_neither_stores_nor_blocks() {
     let (inbox, incoming) = channel();
     (0..MAX_MESSAGES).for_each(|_| inbox.push(Bytes::from_static(b"1")));
     let pushing = inbox.clone();

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use super::*;
 use crate::front::transport::end::{self, Signals};
 
-/// A pipe that tells of each write and waits for what becomes of it.
+/// A pipe that reports each write and waits for its result.
 struct Gate {
     told: Sender<String>,
     answers: Receiver<io::Result<usize>>,
@@ -59,7 +59,7 @@ fn client() -> Client {
 }
 
 impl Client {
-    /// What is being written.
+    /// The bytes of the current write.
     fn write(&self) -> String {
         self.writes.recv().unwrap()
     }
@@ -70,7 +70,7 @@ impl Client {
 }
 
 #[tokio::test]
-async fn what_waits_is_written_at_once() {
+async fn queued_bytes_are_written_together() {
     let mut client = client();
     client.outbox.write_all(b"one").await.unwrap();
     assert_eq!(client.write(), "one");
@@ -89,7 +89,7 @@ async fn what_waits_is_written_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_system_did_not_take_waits_and_counts() {
+async fn unwritten_bytes_stay_queued() {
     let client = client();
     client.outbox.push(b"0123456789");
     let mut below_ten = Box::pin(client.outbox.drained(10));
@@ -128,7 +128,7 @@ async fn what_the_system_did_not_take_waits_and_counts() {
 }
 
 #[tokio::test]
-async fn an_output_that_cannot_be_written_ends_the_connection() {
+async fn write_errors_end_the_connection() {
     let table = [
         (Err(io::ErrorKind::BrokenPipe.into()), "broken pipe"),
         (Err(io::ErrorKind::StorageFull.into()), "no storage space"),
@@ -152,7 +152,7 @@ async fn an_output_that_cannot_be_written_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_gone_at_the_bound() {
+async fn clients_that_do_not_read_are_dropped_at_the_limit() {
     let mut client = client();
     let megabyte = vec![b'x'; 1024 * 1024];
     client.outbox.push(b"in the pipe");
@@ -164,14 +164,14 @@ async fn a_client_that_does_not_read_is_gone_at_the_bound() {
         (client.outbox.queued(), client.signals.now()),
         (MAX_QUEUED + 11, None)
     );
-    assert!(client.outbox.0.lock().pending.capacity() <= MAX_QUEUED);
+    assert!(lock(&client.outbox.0.state).pending.capacity() <= MAX_QUEUED);
     let mut drained = Box::pin(client.outbox.drained(1));
     assert!(poll!(&mut drained).is_pending());
     client.outbox.push(b"one more");
     assert_eq!(client.signals.ended().await, ConnectionEnd::NotReading);
     drained.await;
     assert_eq!(client.outbox.queued(), 0);
-    assert_eq!(client.outbox.0.lock().pending.capacity(), 0);
+    assert_eq!(lock(&client.outbox.0.state).pending.capacity(), 0);
     client.answer(Ok(11));
     client.writer.join().unwrap();
     assert_eq!(client.outbox.queued(), 0);

@@ -1,4 +1,4 @@
-//! What of a conversation goes back, and how.
+//! Tests of how the history is encoded.
 
 use aside_turn::{
     attachment::Attachment,
@@ -7,7 +7,7 @@ use aside_turn::{
 };
 
 use super::*;
-use crate::provider::{SharedBody, options::CacheRetention, trial::json_sample};
+use crate::{SharedBody, options::CacheRetention, trial::json_sample};
 
 /// The messages of the next request, without breakpoints.
 fn messages(trial: &mut ProviderTrial) -> Value {
@@ -15,7 +15,7 @@ fn messages(trial: &mut ProviderTrial) -> Value {
     trial.body(&Anthropic)["messages"].clone()
 }
 
-/// A message a line: who, then its blocks in short.
+/// One message per line: its role, then its blocks in short form.
 fn brief(trial: &mut ProviderTrial) -> String {
     let block = |block: &Value| match block["type"].as_str().unwrap() {
         "text" => block["text"].as_str().unwrap().to_owned(),
@@ -47,7 +47,7 @@ fn answer(trial: &mut ProviderTrial, blocks: &[Value]) {
 }
 
 #[test]
-fn blocks_go_back_byte_for_byte_and_in_their_place() {
+fn blocks_are_sent_verbatim_in_order() {
     let path = "anthropic/08_stream_server_tool_pause_turn.sse";
     let (mut trial, mut redacted) = (called(), called());
     trial.results(&[(0, "a", false), (1, "b", false)]);
@@ -86,7 +86,7 @@ fn blocks_go_back_byte_for_byte_and_in_their_place() {
 }
 
 #[test]
-fn requests_only_grow() {
+fn requests_only_append() {
     let mut trial = trial();
     trial.user("Go.");
     let mut before = Vec::new();
@@ -122,7 +122,7 @@ fn requests_only_grow() {
 }
 
 #[test]
-fn a_conversation_that_was_read_from_its_log_is_asked_as_one_that_grew() {
+fn restored_conversations_encode_identically() {
     let mut trial = trial();
     for turn in 0..20 {
         trial.user(&format!("Question {turn}"));
@@ -140,7 +140,7 @@ fn a_conversation_that_was_read_from_its_log_is_asked_as_one_that_grew() {
 }
 
 #[test]
-fn another_models_history_goes_in_neutral_form() {
+fn foreign_history_is_sent_in_neutral_form() {
     let mut trial = called();
     trial.results(&[(0, "a", false), (1, "b", true)]);
     let path = "anthropic/05_stream_omitted_and_redacted_thinking.sse";
@@ -158,7 +158,7 @@ user: Go on.
     );
 }
 
-/// Another provider's response, with these calls: ids and arguments.
+/// Adds a response of another provider with these calls: ids and arguments.
 fn foreign(trial: &mut ProviderTrial, calls: &[(&str, &str)]) {
     for (call, (id, arguments)) in (0..).zip(calls) {
         trial.transcript.push(&Event::ToolCall {
@@ -177,7 +177,7 @@ fn foreign(trial: &mut ProviderTrial, calls: &[(&str, &str)]) {
 }
 
 #[test]
-fn another_models_calls_get_ids_and_names_that_are_taken() {
+fn foreign_calls_get_valid_ids_and_names() {
     let mut trial = trial();
     trial.user("Go.");
     let calls = [
@@ -204,7 +204,7 @@ user: <fc_1_01efdcf9 "a"> | <fc_1_2f410bac "b"> | <call_1 "c"> | <_00000000 "d">
 }
 
 #[test]
-fn what_is_said_in_mid_conversation_is_a_system_message_where_the_model_takes_one() {
+fn directives_become_system_messages_if_supported() {
     let last = |system_messages, without: &[Feature], build: &dyn Fn(&mut ProviderTrial)| {
         let mut trial = called();
         trial.options.abilities.system_messages = system_messages;
@@ -228,7 +228,7 @@ fn what_is_said_in_mid_conversation_is_a_system_message_where_the_model_takes_on
     assert_eq!(last(true, &[Feature::SystemMessage], &|_| {}), as_text);
     let system = format!("{results} | And quick.\nsystem: Be brief.\n\nNow.\n");
     assert_eq!(last(true, &[], &|_| {}), system);
-    // The request never got an answer.
+    // The request was never answered.
     let failed = last(true, &[], &|trial| {
         trial.user("Again.");
     });
@@ -241,7 +241,7 @@ fn what_is_said_in_mid_conversation_is_a_system_message_where_the_model_takes_on
         trial.user("More.");
     });
     assert_eq!(answered, format!("{system}assistant: Yes.\nuser: More.\n"));
-    // Alone it has no message of the user's to follow.
+    // Without results there is no user message before it.
     let alone = last(true, &[], &|trial| {
         answer(trial, &[text("Yes.")]);
         trial.directive("Go on.").request();
@@ -257,19 +257,19 @@ fn what_is_said_in_mid_conversation_is_a_system_message_where_the_model_takes_on
 }
 
 #[test]
-fn a_system_message_has_the_form_of_the_sample() {
+fn system_messages_match_the_sample() {
     let mut trial = called();
     let sample = json_sample("anthropic/21_messages_system_midconversation.json");
     let said = sample[1]["content"].as_str().unwrap();
     trial.directive(said).results(&[(0, "ok", false)]);
     let messages = messages(&mut trial);
     assert_eq!(messages[2], sample[0]);
-    // The sample's other members take a beta header.
+    // The other members of the sample require a beta header.
     assert_eq!(messages[3], json!({"role": "system", "content": said}));
 }
 
 #[test]
-fn text_without_words_is_not_sent() {
+fn blank_text_is_omitted() {
     let thinking = json!({"type": "thinking", "thinking": "So.", "signature": "s"});
     let call = json!({"type": "tool_use", "id": "t", "name": "n", "input": {}});
     let table: [(&[Value], &str); 7] = [
@@ -281,7 +281,7 @@ fn text_without_words_is_not_sent() {
             &[thinking.clone(), text("\n"), call],
             "assistant: [thinking] | (t {})\n",
         ),
-        // A message may not end in thinking.
+        // A message must not end in thinking.
         (std::slice::from_ref(&thinking), ""),
         (&[thinking.clone(), text(" ")], ""),
     ];
@@ -298,7 +298,7 @@ fn text_without_words_is_not_sent() {
 }
 
 #[test]
-fn a_cancelled_answer_keeps_its_text() {
+fn cancelled_responses_keep_their_text() {
     let mut trial = trial();
     let cancelled = |trial: &mut ProviderTrial, text: &str| {
         trial.transcript.push(&Event::Text {
@@ -322,7 +322,7 @@ fn a_cancelled_answer_keeps_its_text() {
 }
 
 #[test]
-fn results_may_be_empty_and_errors_have_words() {
+fn empty_results_are_sent_and_empty_errors_get_text() {
     let mut trial = called();
     trial.results(&[(0, "", false), (1, " ", true)]);
     assert_eq!(
@@ -336,7 +336,7 @@ fn results_may_be_empty_and_errors_have_words() {
 }
 
 #[test]
-fn attachments_stand_before_the_words() {
+fn attachments_precede_the_text() {
     let mut trial = trial();
     let attachment = |name: &str, text: &str| Attachment::text(name, text);
     trial.transcript.push(&Event::UserMessage {
@@ -350,7 +350,7 @@ fn attachments_stand_before_the_words() {
 }
 
 #[test]
-fn breakpoints_stand_on_the_last_block_that_takes_one() {
+fn breakpoints_are_on_the_last_eligible_block() {
     let marked = |trial: &ProviderTrial| -> Vec<String> {
         let body = trial.body(&Anthropic);
         let messages = body["messages"].as_array().unwrap().iter().enumerate();

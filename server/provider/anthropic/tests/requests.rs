@@ -1,4 +1,4 @@
-//! Bodies and headers of requests, against the samples.
+//! Tests of the bodies and headers of requests, against the samples.
 
 use aside_turn::{
     inquiry::{CallResult, Message},
@@ -7,10 +7,10 @@ use aside_turn::{
 };
 
 use super::*;
-use crate::provider::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample};
+use crate::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample};
 
-/// A sample, but for who the user is, which is not said, and for automatic caching, in whose place breakpoints stand
-/// at the end of this request and of the one before.
+/// A sample as Aside sends it: without the user's id, and with explicit breakpoints instead of automatic caching. They
+/// are at the end of this request and of the previous one.
 fn expected(path: &str, breakpoints: &[&str]) -> Value {
     let mut body = json_sample(path);
     let members = body.as_object_mut().unwrap();
@@ -23,7 +23,7 @@ fn expected(path: &str, breakpoints: &[&str]) -> Value {
 }
 
 #[test]
-fn requests_of_a_conversation_are_those_of_the_samples() {
+fn requests_of_a_conversation_match_the_samples() {
     let mut trial = trial();
     trial.user("Where is retry_after parsed?");
     assert_eq!(
@@ -48,10 +48,10 @@ fn requests_of_a_conversation_are_those_of_the_samples() {
 }
 
 #[test]
-fn an_inquiry_ends_the_cached_part_before_its_question() {
+fn inquiries_cache_up_to_their_question() {
     let sample = "anthropic/17_request_inquiry_auto.json";
     let mut expected = expected(sample, &["/messages/0/content/0", "/messages/1/content/3"]);
-    // An inquiry has as many tokens for its answer as any request.
+    // Inquiries have the same output limit as other requests.
     expected["max_tokens"] = json!(16_000);
     let text = |at: &str| {
         expected["messages"][2]["content"]
@@ -76,7 +76,7 @@ fn an_inquiry_ends_the_cached_part_before_its_question() {
 }
 
 #[test]
-fn an_answer_may_be_held_to_a_schema() {
+fn answer_schema_is_enforced() {
     let sample = json_sample("anthropic/19_request_inquiry_structured.json");
     let config = &sample["output_config"];
     let options = ModelOptions {
@@ -108,7 +108,7 @@ fn an_answer_may_be_held_to_a_schema() {
 }
 
 #[test]
-fn headers_are_those_of_the_sample() {
+fn headers_match_the_sample() {
     let sample = sample("anthropic/01_request_headers.http");
     let mut lines = sample.lines();
     let (name, before) = Anthropic.key_header();
@@ -122,7 +122,7 @@ fn headers_are_those_of_the_sample() {
         .collect();
     ours.push(format!("{name}: {before}sk-ant-EXAMPLE"));
     ours.sort();
-    // The other two are the client's.
+    // The HTTP client adds the other two.
     let client = |line: &&str| line.starts_with("host") || line.starts_with("content-type");
     let mut theirs: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !client(line))
@@ -132,7 +132,7 @@ fn headers_are_those_of_the_sample() {
 }
 
 #[test]
-fn models_that_do_not_think_between_calls_by_themselves_are_asked_to() {
+fn interleaved_thinking_is_requested_by_header() {
     let mut trial = trial();
     trial.options.abilities.interleaves = true;
     trial.options.abilities.reasoning = ReasoningKind::Budget;
@@ -152,9 +152,9 @@ fn models_that_do_not_think_between_calls_by_themselves_are_asked_to() {
     assert!(!Anthropic.headers(None).contains_key("anthropic-beta"));
 }
 
-/// The history was encoded with them already.
+/// The history was already encoded with the feature.
 #[test]
-fn what_is_learned_in_mid_conversation_is_left_out_of_what_was_said_before() {
+fn refused_features_are_omitted_from_earlier_messages() {
     let mut trial = called();
     trial.results(&[(0, "a", false), (1, "b", false)]);
     trial.directive("Be brief.").request();
@@ -177,7 +177,7 @@ fn what_is_learned_in_mid_conversation_is_left_out_of_what_was_said_before() {
 }
 
 #[test]
-fn members_that_vary_come_first_and_the_history_last() {
+fn varying_members_precede_the_history() {
     let mut trial = called();
     trial.schema = Some(json!({"type": "object", "properties": {}}));
     let body = trial.body(&Anthropic);
@@ -197,7 +197,7 @@ fn members_that_vary_come_first_and_the_history_last() {
 }
 
 #[test]
-fn tools_stay_whatever_is_chosen() {
+fn tools_are_sent_for_every_choice() {
     let named = || ToolChoice::Name("fs_grep".into());
     let refused = [Feature::ForcedTool];
     let table: [(ToolChoice, &[Feature], Value); 6] = [
@@ -220,7 +220,7 @@ fn tools_stay_whatever_is_chosen() {
 }
 
 #[test]
-fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
+fn tools_are_strict_if_possible_and_sent_once() {
     let spec = |strict, parameters: Value| ToolDeclaration {
         name: "t".into(),
         description: "d".into(),
@@ -258,7 +258,7 @@ fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
 }
 
 #[test]
-fn how_long_the_cache_keeps_is_said_at_every_breakpoint() {
+fn breakpoints_state_the_cache_lifetime() {
     let places = [
         "/system/0",
         "/tools/1",
@@ -291,7 +291,7 @@ fn how_long_the_cache_keeps_is_said_at_every_breakpoint() {
 }
 
 #[test]
-fn reasoning_is_told_as_the_model_takes_it() {
+fn reasoning_follows_the_model() {
     use ReasoningEffort::{High, Low, Max, Medium, Off};
     use ReasoningKind::{Adaptive, Budget, Effort as Words, None as Never, Switch};
     let all = ["low", "medium", "high", "xhigh", "max"];
@@ -299,7 +299,7 @@ fn reasoning_is_told_as_the_model_takes_it() {
     let budget = |tokens: u64| json!({"type": "enabled", "budget_tokens": tokens});
     let off = || json!({"type": "disabled"});
     let nothing = || json!(null);
-    // Kind, whether it can be off, words, what is configured, whether it is asked for: thinking, effort.
+    // Columns: control, can be turned off, efforts, configured, requested; expected thinking and effort.
     let table: [(_, _, &[&str], _, _, Value, &str); 22] = [
         (Adaptive, false, &all, None, true, adaptive(), ""),
         (Adaptive, false, &all, Some(Low), true, adaptive(), "low"),
@@ -366,7 +366,7 @@ fn reasoning_is_told_as_the_model_takes_it() {
 }
 
 #[test]
-fn what_a_model_refused_of_reasoning_is_not_said_again() {
+fn refused_reasoning_options_are_omitted() {
     let mut trial = trial();
     trial.user("Go.");
     trial.without = [Feature::Reasoning].into();
@@ -380,7 +380,7 @@ fn what_a_model_refused_of_reasoning_is_not_said_again() {
 }
 
 #[test]
-fn thinking_leaves_room_for_words() {
+fn thinking_budget_leaves_room_for_the_answer() {
     for (output, expected) in [
         (1_024, None),
         (1_025, Some(1_024)),

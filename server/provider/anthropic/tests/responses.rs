@@ -1,17 +1,17 @@
-//! Streams, errors and lists as they are read.
+//! Tests of how streams, errors and lists are decoded.
 
 use aside_turn::response::{Kind, Piece};
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::provider::{
+use crate::{
     api::{ListedModel, WireApi},
     retry::ApiError,
     trial::json_sample,
 };
 
-/// The pieces of a response, one a line.
+/// The pieces of a response, one per line.
 fn shown(trial: &ProviderTrial, body: &str) -> String {
     match trial.decode(&Anthropic, body.as_bytes()) {
         Ok(pieces) => pieces.iter().map(line).collect(),
@@ -58,7 +58,7 @@ fn check(path: &str, expected: &str) {
 }
 
 #[test]
-fn thinking_text_and_calls_come_piece_by_piece() {
+fn thinking_text_and_calls_are_decoded_incrementally() {
     check(
         FIRST,
         r#"usage 12 0 3310 2 $0.01664
@@ -88,7 +88,7 @@ ToolUse
 }
 
 #[test]
-fn thinking_that_cannot_be_read_is_kept_for_the_provider() {
+fn redacted_thinking_is_kept_for_the_provider() {
     check(
         "anthropic/05_stream_omitted_and_redacted_thinking.sse",
         r#"usage 12 0 3310 2 $0.01664
@@ -107,7 +107,7 @@ Stop
 }
 
 #[test]
-fn a_refusal_may_follow_words_and_keeps_its_usage() {
+fn refusals_after_text_keep_their_usage() {
     check(
         "anthropic/06_stream_refusal_midway.sse",
         "usage 12 0 3310 2 $0.01664\n0 text\n0 + To begin\n0 .\nusage 12 0 3310 3 $0.01666\nRefusal\n",
@@ -115,7 +115,7 @@ fn a_refusal_may_follow_words_and_keeps_its_usage() {
 }
 
 #[test]
-fn an_error_may_come_in_the_middle_of_a_response() {
+fn errors_in_a_stream_are_reported() {
     check(
         "anthropic/07_stream_error_overloaded.sse",
         "overloaded_error Overloaded Some(\"req_011EX\")\n",
@@ -123,7 +123,7 @@ fn an_error_may_come_in_the_middle_of_a_response() {
 }
 
 #[test]
-fn blocks_of_the_providers_own_tools_are_kept_for_it() {
+fn server_tool_blocks_are_kept_for_the_provider() {
     check(
         "anthropic/08_stream_server_tool_pause_turn.sse",
         r#"usage 12 0 3310 2 $0.01664
@@ -143,7 +143,7 @@ Pause
 }
 
 #[test]
-fn a_call_that_was_cut_off_is_not_complete() {
+fn truncated_calls_are_incomplete() {
     check(
         "anthropic/09_stream_max_tokens_truncated_tool.sse",
         "usage 12 0 3310 2 $0.01664\n0 call toolu_01TRUNC fs_grep\n-\n0 + {\"path\": \"cra\n0 cut\n\
@@ -152,7 +152,7 @@ fn a_call_that_was_cut_off_is_not_complete() {
 }
 
 #[test]
-fn unknown_events_say_nothing_and_an_answer_may_be_empty() {
+fn unknown_events_are_ignored_and_answers_can_be_empty() {
     check(
         "anthropic/10_stream_unknown_and_empty.sse",
         "usage 12 0 3310 2 $0.01664\n-\n-\nusage 12 0 3310 2 $0.01664\nStop\n",
@@ -171,7 +171,7 @@ fn end(body: &str) -> String {
 }
 
 #[test]
-fn the_reason_of_the_end_says_what_is_whole() {
+fn stop_reasons_determine_completeness() {
     let call = |input: &str| {
         let start = json!({"type": "tool_use", "id": "t", "name": "n", "input": {}});
         stream(&[
@@ -186,7 +186,7 @@ fn the_reason_of_the_end_says_what_is_whole() {
         stream(&[delta, json!({"type": "message_stop"})])
     };
     let table = [
-        // Cut off before its first argument, a call looks like one without arguments.
+        // A call that is cut off before its first argument looks like one without arguments.
         ("", json!("max_tokens"), "0 call t n|-|0 cut|MaxTokens"),
         ("", json!("tool_use"), "0 call t n|-|0 .|ToolUse"),
         ("", json!(null), "0 call t n|-|0 .|ToolUse"),
@@ -226,7 +226,7 @@ fn the_reason_of_the_end_says_what_is_whole() {
 }
 
 #[test]
-fn a_block_that_never_ends_is_not_complete() {
+fn unended_blocks_are_incomplete() {
     let body = stream(&[
         json!({"type": "content_block_start", "index": 4, "content_block": text("So")}),
         json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
@@ -236,7 +236,7 @@ fn a_block_that_never_ends_is_not_complete() {
 }
 
 #[test]
-fn what_the_neutral_form_does_not_say_is_kept() {
+fn data_beyond_the_neutral_form_is_kept() {
     let citation = json!({"type": "char_location", "cited_text": "x"});
     let table = [
         (json!({"type": "text", "text": "a", "citations": null}), ""),
@@ -274,7 +274,7 @@ fn what_the_neutral_form_does_not_say_is_kept() {
 }
 
 #[test]
-fn ids_of_calls_are_there_and_differ() {
+fn call_ids_are_present_and_unique() {
     let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "n", "input": {"a": 1}});
     let body = response(&[call(""), call("t"), call("t"), call("")], "tool_use");
     assert_eq!(
@@ -282,13 +282,13 @@ fn ids_of_calls_are_there_and_differ() {
         "0 call aside-0 n|0 + {\"a\":1}|0 .|1 call t n|1 + {\"a\":1}|1 .|\
          2 call aside-2 n|2 + {\"a\":1}|2 .|3 call aside-3 n|3 + {\"a\":1}|3 .|ToolUse"
     );
-    // Of two responses of a conversation too.
+    // Ids also differ between two responses of a conversation.
     let named = body.replace(r#""message":{"#, r#""message":{"id":"msg_7","#);
     assert!(end(&named).starts_with("0 call aside-msg7-0 n|"));
 }
 
 #[test]
-fn what_an_hour_in_the_cache_costs_counts_for_itself() {
+fn long_cache_writes_are_counted_separately() {
     let usage = json!({"input_tokens": 1_000_000, "cache_creation_input_tokens": 3_000_000,
         "cache_creation": {"ephemeral_5m_input_tokens": 1_000_000, "ephemeral_1h_input_tokens": 2_000_000},
         "cache_read_input_tokens": null, "output_tokens": 0});
@@ -308,7 +308,7 @@ fn what_an_hour_in_the_cache_costs_counts_for_itself() {
 }
 
 #[test]
-fn what_is_no_response_is_an_error() {
+fn invalid_responses_are_errors() {
     let table = [
         ("", ApiError::cut()),
         (
@@ -337,7 +337,7 @@ fn what_is_no_response_is_an_error() {
     }
 }
 
-/// What a sample of an error says, on one line.
+/// The error of a sample on one line.
 fn error(path: &str) -> String {
     let sample = sample(path);
     let (head, body) = sample.split_once("\n\n").unwrap();
@@ -366,7 +366,7 @@ fn error(path: &str) -> String {
 }
 
 #[test]
-fn errors_say_what_they_say() {
+fn error_messages_match() {
     let table = [
         (
             "anthropic/12_error_429_rate_limit.http",
@@ -395,7 +395,7 @@ fn errors_say_what_they_say() {
 }
 
 #[test]
-fn a_server_says_when_to_come_back() {
+fn retry_after_is_read() {
     let date = ("date", "Sun, 22 Nov 2026 10:00:00 GMT");
     type Row<'a> = (&'a [(&'static str, &'static str)], Option<u64>);
     let table: [Row<'_>; 9] = [
@@ -433,7 +433,7 @@ fn a_server_says_when_to_come_back() {
 }
 
 #[test]
-fn an_answer_of_something_else_is_told_in_part() {
+fn foreign_bodies_are_quoted_in_part() {
     let body = format!("<html>\u{7}\n{}", "x".repeat(500));
     let error = Anthropic.error(502, &HeaderMap::new(), body.as_bytes());
     assert_eq!(error.message, format!("<html>{}", "x".repeat(194)));
@@ -443,7 +443,7 @@ fn an_answer_of_something_else_is_told_in_part() {
 }
 
 #[test]
-fn the_list_says_what_models_can_do() {
+fn lists_state_abilities() {
     let mut page = json_sample("anthropic/23_models_list.json");
     let (listed, next) = Anthropic.models(&page).unwrap();
     let [ListedModel { model, abilities }] = &listed[..] else {

@@ -3,9 +3,9 @@ use model_server::check::{CheckedRequest, EarlierReplies, check};
 
 use super::*;
 
-/// What comes back to the provider is what it gave, byte for byte.
+/// Items from the provider are sent back byte for byte.
 #[test]
-fn signed_parts_come_back_as_they_were() {
+fn signed_parts_are_sent_verbatim() {
     let odd =
         r#"{"text" : "b\u00e9", "thoughtSignature":"s/+=", "partMetadata": {"z":1.0e2,"a":[ ]}}"#;
     let stream = format!(
@@ -20,7 +20,7 @@ fn signed_parts_come_back_as_they_were() {
 }
 
 #[test]
-fn another_model_gets_neither_reasoning_nor_signatures() {
+fn foreign_models_receive_neither_reasoning_nor_signatures() {
     let mut trial = trial(argon());
     trial.response(&Google, sample(CALLS).as_bytes());
     trial.results(&[(0, "x", false), (1, "y", false)]);
@@ -43,7 +43,7 @@ fn another_model_gets_neither_reasoning_nor_signatures() {
 }
 
 #[test]
-fn an_id_that_is_ours_is_not_sent() {
+fn generated_ids_are_not_sent() {
     let calls = parts(
         json!([{"functionCall": {"name": "fs_grep", "args": {}}}]),
         "STOP",
@@ -68,7 +68,7 @@ fn an_id_that_is_ours_is_not_sent() {
 }
 
 #[test]
-fn a_response_that_paused_goes_on_by_its_token() {
+fn paused_responses_continue_with_their_token() {
     let paused = json!({"candidates": [{
         "content": {"parts": [{"text": "long"}]}, "finishReason": "CONTINUATION", "continuationToken": "t/1\"",
     }]});
@@ -96,7 +96,7 @@ fn a_response_that_paused_goes_on_by_its_token() {
 }
 
 #[test]
-fn results_first_then_what_is_said_in_a_content_of_its_own() {
+fn results_precede_user_text_in_a_separate_content() {
     let mut trial = trial(argon());
     trial.response(&Google, sample(CALLS).as_bytes());
     trial.directive("Hurry.").steer("Also b.");
@@ -116,7 +116,7 @@ fn results_first_then_what_is_said_in_a_content_of_its_own() {
 }
 
 #[test]
-fn an_inquiry_adds_to_the_same_history() {
+fn inquiries_append_to_the_history() {
     let mut trial = trial(argon());
     trial.response(&Google, sample(CALLS).as_bytes());
     let main = trial.bytes(&Google);
@@ -160,9 +160,9 @@ fn an_inquiry_adds_to_the_same_history() {
     assert_eq!(shown, expected);
 }
 
-/// Each request begins with the bytes of the one before, up to the end of its history.
+/// Each request begins with the bytes of the previous one, up to the end of its history.
 #[test]
-fn a_request_begins_as_the_one_before() {
+fn each_request_extends_the_previous_one() {
     let mut trial = trial(argon());
     let mut before: Vec<u8> = Vec::new();
     let without = parts(json!([{"functionCall": {"name": "fs_grep"}}]), "STOP");
@@ -190,7 +190,7 @@ fn a_request_begins_as_the_one_before() {
     }
 }
 
-/// The parts of a response that come back as they were.
+/// The parts of a response that must be sent back verbatim.
 fn given(stream: &str) -> Vec<Value> {
     let chunks = stream
         .lines()
@@ -204,9 +204,9 @@ fn given(stream: &str) -> Vec<Value> {
     parts.filter(kept).collect()
 }
 
-/// Nothing of a long conversation breaks a rule of the API, in its own form and after a change of model.
+/// A long conversation follows the rules of the API, in native form and after a change of model.
 #[test]
-fn a_long_conversation_keeps_the_rules() {
+fn long_conversations_follow_the_rules() {
     let mut trial = trial(argon());
     let anonymous = json!([{"functionCall": {"name": "fs_grep"}, "thoughtSignature": "s3"}]);
     let streams = [sample(CALLS), parts(anonymous, "STOP"), sample(SIGNED)];
@@ -219,7 +219,7 @@ fn a_long_conversation_keeps_the_rules() {
         seen.response(&request, &given(stream));
         trial.response(&Google, stream.as_bytes());
         if round == 7 {
-            // The results of what was called before the change come after it.
+            // The results of earlier calls arrive after the change.
             trial.transcript.change();
         }
         let calls = round / 3 * 3;

@@ -1,7 +1,7 @@
 use super::*;
 
-/// A sample of a request as this program sends it: it attaches no images, and lets calls be checked against their
-/// schema, which the API's documentation recommends.
+/// A sample as Aside sends it: without images, and with calls checked against their schema, as the API's documentation
+/// recommends.
 fn request_sample(name: &str) -> Value {
     let mut body = json_sample(name);
     let parts = body["contents"][0]["parts"].as_array_mut().unwrap();
@@ -14,7 +14,7 @@ fn request_sample(name: &str) -> Value {
 }
 
 #[test]
-fn requests_are_as_the_samples_have_them() {
+fn requests_match_the_samples() {
     let mut trial = trial(argon());
     assert_eq!(
         trial.body(&Google),
@@ -29,7 +29,7 @@ fn requests_are_as_the_samples_have_them() {
 }
 
 #[test]
-fn a_structured_answer_is_asked_for_as_in_the_sample() {
+fn structured_answer_requests_match_the_sample() {
     let mut trial = trial(options("google/gemini-4-argon", Abilities::default()));
     trial.options.max_output = Some(1_000);
     trial.schema = Some(json!({
@@ -54,9 +54,9 @@ fn a_structured_answer_is_asked_for_as_in_the_sample() {
 }
 
 #[test]
-fn a_tool_is_forced_as_in_the_sample() {
+fn forced_tool_requests_match_the_sample() {
     let mut answer = answer_tool();
-    // The sample has a shorter text.
+    // The sample has a shorter description.
     answer.description = "Answer a question a tool asked.".into();
     let mut trial = ProviderTrial::new(
         argon(),
@@ -72,7 +72,7 @@ fn a_tool_is_forced_as_in_the_sample() {
 }
 
 #[test]
-fn which_calls_there_may_be() {
+fn tool_choices_are_encoded() {
     let name = || ToolChoice::Name("fs_grep".into());
     let forced = json!({"mode": "ANY", "allowedFunctionNames": ["fs_grep"]});
     let mode = |mode: &str| json!({ "mode": mode });
@@ -137,7 +137,7 @@ fn which_calls_there_may_be() {
 }
 
 #[test]
-fn how_much_it_reasons() {
+fn reasoning_options_of_requests() {
     use ReasoningEffort::{High, Low, Max, Medium, Off};
     use ReasoningKind as As;
     let level = |level: &str| json!({"includeThoughts": true, "thinkingLevel": level});
@@ -145,7 +145,7 @@ fn how_much_it_reasons() {
     let shown = || json!({"includeThoughts": true});
     let least = || json!({"thinkingLevel": "MINIMAL"});
     let off = || json!({"thinkingBudget": 0});
-    // How, whether it can be turned off, how much, whether it is asked to, what it refused.
+    // Columns: control, can be turned off, effort, requested, refused.
     let table = [
         (As::Effort, false, None, true, None, shown()),
         (As::Effort, false, Some(Off), true, None, level("MINIMAL")),
@@ -197,7 +197,7 @@ fn how_much_it_reasons() {
 }
 
 #[test]
-fn a_name_that_the_api_refuses_is_sent_as_another() {
+fn invalid_names_are_replaced() {
     let tool = ToolDeclaration {
         name: "1st".into(),
         ..grep_tool()
@@ -223,7 +223,7 @@ fn a_name_that_the_api_refuses_is_sent_as_another() {
 }
 
 #[test]
-fn nothing_that_is_empty_is_sent() {
+fn empty_items_are_omitted() {
     let mut trial = ProviderTrial::new(argon(), "", Vec::new());
     trial.user("").user("Go.");
     let reasoned = parts(json!([{"text": "Hm.", "thought": true}]), "STOP");
@@ -236,7 +236,7 @@ fn nothing_that_is_empty_is_sent() {
 }
 
 #[test]
-fn the_order_of_properties_is_told_of_every_object() {
+fn property_order_is_stated_for_every_object() {
     let mut trial = trial(argon());
     let inner =
         json!({"type": "object", "properties": {"z": {"type": "string"}, "a": {"type": "string"}}});

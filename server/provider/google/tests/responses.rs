@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn responses_are_read() {
+fn responses_are_decoded() {
     let table = [
         (
             CALLS,
@@ -41,9 +41,9 @@ fn responses_are_read() {
 }
 
 #[test]
-fn parts_that_are_not_in_the_samples() {
+fn unusual_parts_are_decoded() {
     let table = [
-        // Signed text is an item of its own; what is said before and after is not joined with it.
+        // Signed text is a separate item, not joined with the text around it.
         (
             json!([
                 {"text": "a"}, {"text": "b", "thoughtSignature": "s"}, {"text": "c"},
@@ -56,7 +56,7 @@ fn parts_that_are_not_in_the_samples() {
              reasoning | t . {\"text\":\"t\",\"thought\":true,\"thoughtSignature\":\"s\"}\n\
              = Stop\n0 + 0 > 0",
         ),
-        // Calls without an id, and without arguments.
+        // Calls without id or arguments.
         (
             json!([
                 {"functionCall": {"name": "a"}}, {"functionCall": {"id": "", "name": "_1b", "args": null}},
@@ -66,7 +66,7 @@ fn parts_that_are_not_in_the_samples() {
              call aside-r7-1 1b | {} . {\"functionCall\":{\"id\":\"\",\"name\":\"_1b\",\"args\":null}}\n\
              = ToolUse\n0 + 0 > 0",
         ),
-        // What this program has no word for is kept; what says nothing is not.
+        // Unknown parts are kept; empty ones are not.
         (
             json!([{"executableCode": {"code": "1"}}, {}, {"text": 7}]),
             "STOP",
@@ -90,7 +90,7 @@ fn parts_that_are_not_in_the_samples() {
 }
 
 #[test]
-fn why_a_response_ended() {
+fn finish_reasons_are_mapped() {
     let trial = trial(argon());
     for (reason, expected) in [
         ("STOP", Finish::Stop),
@@ -107,12 +107,15 @@ fn why_a_response_ended() {
 }
 
 #[test]
-fn the_price_is_reckoned() {
+fn cost_is_computed() {
     let mut trial = trial(argon());
     trial.options.abilities.prices = Some(Prices {
-        input: 2.0,
-        output: 10.0,
-        cache_read: 0.5,
+        rates: Rates {
+            input: 2.0,
+            output: 10.0,
+            cache_read: Some(0.5),
+            ..Rates::default()
+        },
         ..Prices::default()
     });
     let pieces = trial.decode(&Google, sample(CALLS).as_bytes()).unwrap();
@@ -125,7 +128,7 @@ fn the_price_is_reckoned() {
 }
 
 #[test]
-fn an_error_in_the_middle_of_a_response() {
+fn errors_in_a_response_are_reported() {
     let begun = chunks(&[json!({"candidates": [{"content": {"parts": [{"text": "a"}]}}]})]);
     let error = json!({"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}});
     let trial = trial(argon());
@@ -156,7 +159,7 @@ fn an_error_in_the_middle_of_a_response() {
 }
 
 #[test]
-fn errors_are_read() {
+fn errors_are_parsed() {
     let (status, headers, body) = http_sample("gemini/11_error_429.http");
     let error = Google.error(status, &headers, body.as_bytes());
     assert_eq!(
@@ -196,7 +199,7 @@ fn errors_are_read() {
 }
 
 #[test]
-fn models_are_listed() {
+fn model_lists_are_parsed() {
     let (models, next) = Google
         .models(&json_sample("gemini/13_models_list.json"))
         .unwrap();

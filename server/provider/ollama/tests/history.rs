@@ -4,7 +4,7 @@ use model_server::check::{CheckedRequest, EarlierReplies, check};
 use super::*;
 
 #[test]
-fn another_model_gets_no_reasoning() {
+fn foreign_reasoning_is_omitted() {
     let mut trial = trial(qwen());
     trial.response(&Ollama, sample(CALLS).as_bytes());
     trial.results(&[(0, "x", false), (1, "no such directory", true)]);
@@ -39,7 +39,7 @@ fn another_model_gets_no_reasoning() {
 }
 
 #[test]
-fn results_first_then_what_is_said() {
+fn results_precede_user_text() {
     let table = [
         (false, None, "user"),
         (true, None, "system"),
@@ -63,7 +63,7 @@ fn results_first_then_what_is_said() {
 }
 
 #[test]
-fn arguments_go_back_as_they_came() {
+fn arguments_are_sent_unchanged() {
     let raw = r#"{"b": 1.0e2,  "a":[ ]}"#;
     let call = format!(
         r#"{{"message":{{"tool_calls":[{{"id":"c","function":{{"name":"f","arguments":{raw}}}}}]}}}}"#
@@ -76,7 +76,7 @@ fn arguments_go_back_as_they_came() {
 }
 
 #[test]
-fn an_inquiry_adds_to_the_same_history() {
+fn inquiries_append_to_the_history() {
     let mut trial = trial(qwen());
     trial.response(&Ollama, sample(CALLS).as_bytes());
     let main = trial.bytes(&Ollama);
@@ -99,9 +99,9 @@ fn an_inquiry_adds_to_the_same_history() {
     assert_eq!(messages[2], json!({"role": "user", "content": "May I?"}));
 }
 
-/// Each request begins with the bytes of the one before, up to the end of its history.
+/// Each request begins with the bytes of the previous one, up to the end of its history.
 #[test]
-fn a_request_begins_as_the_one_before() {
+fn each_request_extends_the_previous_one() {
     let mut trial = trial(qwen());
     let answer =
         line(json!({"thinking": "Hm."})) + &line(json!({"content": "There."})) + &done("stop");
@@ -122,9 +122,9 @@ fn a_request_begins_as_the_one_before() {
     }
 }
 
-/// Nothing of a long conversation breaks a rule of the API, in its own form and after a change of model.
+/// A long conversation follows the rules of the API, in native form and after a change of model.
 #[test]
-fn a_long_conversation_keeps_the_rules() {
+fn long_conversations_follow_the_rules() {
     let mut trial = trial(qwen());
     let anonymous =
         line(json!({"tool_calls": [{"function": {"name": "fs_grep", "arguments": {}}}]}));

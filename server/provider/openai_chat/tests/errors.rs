@@ -1,7 +1,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{LOCAL, model};
-use crate::provider::{api::WireApi, retry::ApiError, trial::sample};
+use crate::{api::WireApi, retry::ApiError, trial::sample};
 
 fn error(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiError {
     let headers: HeaderMap = headers
@@ -17,7 +17,7 @@ fn error(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiError 
     api.error(status, &headers, body.as_bytes())
 }
 
-/// Message, kind, code and field of an error with this body.
+/// Checks message, kind, code and field of an error with this body.
 fn check(body: &str, message: &str, rest: [&str; 3]) {
     let found = error(400, &[], body);
     assert_eq!(found.status, Some(400));
@@ -26,7 +26,7 @@ fn check(body: &str, message: &str, rest: [&str; 3]) {
 }
 
 #[test]
-fn errors_are_read_in_every_form() {
+fn errors_are_parsed_in_every_form() {
     let sample = sample("openai_chat/12_error_openrouter_402.http").replace('\r', "");
     let (_, body) = sample.split_once("\n\n").unwrap();
     check(body, "Insufficient credits", ["", "402", ""]);

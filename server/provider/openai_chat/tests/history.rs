@@ -7,7 +7,7 @@ use aside_turn::{
 use serde_json::{Value, json};
 
 use super::{DEEPSEEK, LOCAL, MISTRAL, OPENAI, OPENROUTER, deltas, grep, model, stream, talk};
-use crate::provider::{
+use crate::{
     api::WireApi,
     options::CacheRetention,
     trial::{ProviderTrial, json_sample},
@@ -23,7 +23,7 @@ fn messages(api: &dyn WireApi, trial: &ProviderTrial) -> Value {
 }
 
 #[test]
-fn results_are_the_sample() {
+fn results_match_the_sample() {
     let (api, mut trial) = talk(OPENAI, "gpt-6.1-sol");
     trial
         .user("Where?")
@@ -33,14 +33,14 @@ fn results_are_the_sample() {
         trial.body(&api),
         json_sample("openai_chat/03_request_tool_results.json"),
     );
-    // The sample has no options at all.
+    // The sample has no options.
     for member in ["model", "messages", "tools"] {
         assert_eq!(body[member], sample[member], "{member}");
     }
 }
 
 #[test]
-fn deepseek_gets_its_reasoning_back() {
+fn deepseek_reasoning_is_sent_back() {
     let (api, mut trial) = talk(DEEPSEEK, "deepseek-v4-pro");
     let first = deltas(
         &[
@@ -61,7 +61,7 @@ fn deepseek_gets_its_reasoning_back() {
     for member in ["model", "messages", "tools", "stream"] {
         assert_eq!(body[member], sample[member], "{member}");
     }
-    // What another model thought is not its own, but it wants something.
+    // Foreign reasoning is omitted, but DeepSeek requires the member.
     trial.transcript.change();
     trial.response(&api, &deltas(&[r#"{"content":"There."}"#], "stop"));
     trial.user("Thanks.");
@@ -74,7 +74,7 @@ fn deepseek_gets_its_reasoning_back() {
 }
 
 #[test]
-fn what_a_provider_needs_back_comes_back_as_it_was() {
+fn provider_data_is_sent_verbatim() {
     let (api, mut trial) = talk(OPENROUTER, "openai/gpt-6.1-sol");
     trial
         .user("Where?")
@@ -101,7 +101,7 @@ fn what_a_provider_needs_back_comes_back_as_it_was() {
 }
 
 #[test]
-fn reasoning_that_nobody_needs_stays_here() {
+fn unneeded_reasoning_is_omitted() {
     for name in ["07_stream_llamacpp", "08_stream_vllm_reasoning"] {
         let (api, mut trial) = talk(LOCAL, "m");
         trial.user("Where?").response(&api, &stream(name));
@@ -115,7 +115,7 @@ fn reasoning_that_nobody_needs_stays_here() {
 }
 
 #[test]
-fn a_later_body_adds_to_an_earlier_one() {
+fn each_body_extends_the_previous_one() {
     for (base, name) in [
         (OPENAI, "gpt-6.1-sol"),
         (OPENROUTER, "anthropic/claude-opus-5-5"),
@@ -124,7 +124,7 @@ fn a_later_body_adds_to_an_earlier_one() {
         (LOCAL, "m"),
     ] {
         let (api, mut options) = model(base, name);
-        // Breakpoints move; nothing else does.
+        // Only breakpoints move.
         options.cache = CacheRetention::Off;
         let mut trial = ProviderTrial::new(options, "You are a coding agent.", vec![grep()]);
         let samples = [
@@ -160,7 +160,7 @@ fn a_later_body_adds_to_an_earlier_one() {
 }
 
 #[test]
-fn all_that_the_users_side_says_stands_after_the_results() {
+fn user_messages_follow_the_results() {
     let (api, mut trial) = talk(OPENAI, "m");
     trial.transcript.push(&Event::UserMessage {
         text: "Why?".into(),
@@ -192,7 +192,7 @@ fn all_that_the_users_side_says_stands_after_the_results() {
         "<attachment name=\"a &quot;b&quot;.txt\">\nOne.\n</attachment>\nWhy?"
     );
     assert_eq!(messages[2..], expected("user"));
-    // A model that takes a system message at any place.
+    // A model that accepts system messages anywhere.
     let again = |trial: &mut ProviderTrial| {
         trial.transcript.change();
         trial.body(&api)["messages"].as_array().unwrap()[2..].to_vec()
@@ -204,12 +204,12 @@ fn all_that_the_users_side_says_stands_after_the_results() {
 }
 
 #[test]
-fn nothing_empty_is_said_for_the_model() {
+fn empty_responses_are_omitted() {
     let (api, mut trial) = talk(LOCAL, "m");
     trial.user("Hm?");
     trial.response(&api, &deltas(&[r#"{"reasoning":"Hm"}"#], "stop"));
     trial.user("Well?");
-    // Cancelled before it said anything.
+    // Cancelled before any output.
     trial.transcript.push(&Event::ResponseEnd {
         finish: None,
         usage: Usage::default(),
@@ -230,7 +230,7 @@ fn nothing_empty_is_said_for_the_model() {
 }
 
 #[test]
-fn arguments_are_sent_as_they_came_where_they_are_an_object() {
+fn object_arguments_are_sent_unchanged() {
     for (arguments, expected) in [
         ("{\"n\": 1.0}", "{\"n\": 1.0}"),
         ("", "{}"),
@@ -248,7 +248,7 @@ fn arguments_are_sent_as_they_came_where_they_are_an_object() {
 }
 
 #[test]
-fn ids_of_calls_are_what_the_server_takes() {
+fn call_ids_fit_the_server() {
     let sent = |base: &str, id: &str| {
         let (api, mut trial) = talk(base, "m");
         trial
@@ -276,7 +276,7 @@ fn ids_of_calls_are_what_the_server_takes() {
 }
 
 #[test]
-fn mistral_hears_the_model_between_a_result_and_the_user() {
+fn mistral_gets_an_assistant_message_between_result_and_user() {
     let (api, mut trial) = talk(MISTRAL, "m");
     trial
         .user("Hm?")
@@ -297,7 +297,7 @@ fn mistral_hears_the_model_between_a_result_and_the_user() {
 }
 
 #[test]
-fn an_inquiry_ends_with_its_question_and_carries_on_with_the_reply() {
+fn inquiries_append_questions_and_replies() {
     let (api, mut trial) = talk(LOCAL, "m");
     trial.user("Hm?");
     trial.response(&api, &call("a", "{}"));
@@ -342,7 +342,7 @@ fn an_inquiry_ends_with_its_question_and_carries_on_with_the_reply() {
 }
 
 #[test]
-fn breakpoints_stand_on_the_texts_of_models_that_have_them() {
+fn breakpoints_are_on_texts_if_supported() {
     let (api, options) = model(OPENROUTER, "anthropic/claude-opus-5-5");
     let mut trial = ProviderTrial::new(options, "Be good.", vec![grep()]);
     trial

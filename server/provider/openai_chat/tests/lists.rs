@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::{LOCAL, model};
-use crate::provider::{
-    abilities::{ForcedToolSupport, Prices, ReasoningKind, StatedAbilities},
+use crate::{
+    abilities::{ForcedToolSupport, Prices, Rates, ReasoningKind, StatedAbilities},
     api::{ListedModel, WireApi},
     trial::json_sample,
 };
@@ -22,7 +22,7 @@ fn one(model: Value) -> StatedAbilities {
 }
 
 #[test]
-fn a_list_of_names_says_nothing_else() {
+fn lists_of_names_state_no_abilities() {
     let names = |page: &Value| {
         let models = read(page);
         assert!(
@@ -48,7 +48,7 @@ fn a_list_of_names_says_nothing_else() {
 }
 
 #[test]
-fn a_gateway_tells_windows_prices_and_parameters() {
+fn gateways_state_windows_prices_and_parameters() {
     let told = one(json!({
         "id": "anthropic/claude-opus-5-5",
         "context_length": 1_000_000,
@@ -67,11 +67,13 @@ fn a_gateway_tells_windows_prices_and_parameters() {
         reasoning: Some(ReasoningKind::Effort),
         efforts: Some(["low", "medium", "high"].map(str::to_owned).to_vec()),
         prices: Some(Prices {
-            input: 4.0,
-            output: 20.0,
-            cache_read: 0.2,
-            cache_write: 5.0,
-            cache_write_long: 5.0,
+            rates: Rates {
+                input: 4.0,
+                output: 20.0,
+                cache_read: Some(0.2),
+                cache_write: Some(5.0),
+                cache_write_long: None,
+            },
             ..Prices::default()
         }),
         ..StatedAbilities::default()
@@ -96,7 +98,7 @@ fn a_gateway_tells_windows_prices_and_parameters() {
 }
 
 #[test]
-fn other_servers_tell_what_they_tell() {
+fn other_list_formats_are_parsed() {
     let told = one(json!({
         "id": "mistral-medium",
         "max_context_length": 131_072,

@@ -2,14 +2,14 @@ use aside_turn::{response::Feature, rules::ToolChoice};
 use serde_json::{Value, json};
 
 use super::{DEEPSEEK, LOCAL, MISTRAL, OLLAMA, OPENAI, OPENROUTER, grep, model, talk};
-use crate::provider::{
+use crate::{
     abilities::{Abilities, ReasoningKind},
     api::WireApi,
     options::{CacheRetention, ReasoningEffort},
     trial::{ProviderTrial, answer_tool, json_sample},
 };
 
-/// The words of a model that knows all efforts.
+/// Abilities of a model that supports all efforts.
 fn reasoning() -> Abilities {
     let words = ["none", "minimal", "low", "medium", "high", "xhigh"];
     Abilities {
@@ -20,7 +20,7 @@ fn reasoning() -> Abilities {
 }
 
 #[test]
-fn a_first_request_is_the_sample() {
+fn first_request_matches_the_sample() {
     let (api, mut options) = model(OPENAI, "gpt-6.1-sol");
     options.abilities = reasoning();
     options.reasoning = Some(ReasoningEffort::Medium);
@@ -39,12 +39,12 @@ fn a_first_request_is_the_sample() {
 }
 
 #[test]
-fn an_answer_by_schema_is_the_sample() {
+fn answer_schema_matches_the_sample() {
     let (api, mut trial) = talk(OPENAI, "gpt-6.1-sol");
     let mut sample = json_sample("openai_chat/04_request_structured.json");
     trial.schema = Some(sample["response_format"]["json_schema"]["schema"].clone());
     trial.user("follow symlinks?");
-    // Not only inquiries are answered by a schema.
+    // The schema is not only for inquiries.
     sample["response_format"]["json_schema"]["name"] = json!("answer");
     let body = trial.body(&api);
     for member in ["model", "messages", "response_format"] {
@@ -58,7 +58,7 @@ fn an_answer_by_schema_is_the_sample() {
 }
 
 #[test]
-fn efforts_are_told_in_the_words_of_model_and_server() {
+fn efforts_use_the_names_of_model_and_server() {
     use ReasoningEffort::{High, Low, Max, Medium, Off};
     let all = reasoning().efforts;
     let some: Vec<String> = ["low", "high"].map(str::to_owned).to_vec();
@@ -151,7 +151,7 @@ fn efforts_are_told_in_the_words_of_model_and_server() {
             true,
             effort("medium"),
         ),
-        // Off for this request: only where it can be.
+        // Turned off for this request, if the model allows that.
         (
             OPENAI,
             Efforts,
@@ -238,7 +238,7 @@ fn efforts_are_told_in_the_words_of_model_and_server() {
 }
 
 #[test]
-fn reasoning_that_cannot_be_off_stays_as_it_is_configured() {
+fn mandatory_reasoning_stays_as_configured() {
     let (api, mut trial) = talk(OPENAI, "m");
     trial.options.abilities = reasoning();
     trial.options.reasoning = Some(ReasoningEffort::High);
@@ -249,7 +249,7 @@ fn reasoning_that_cannot_be_off_stays_as_it_is_configured() {
 }
 
 #[test]
-fn servers_are_told_what_they_know() {
+fn each_server_receives_the_members_it_supports() {
     let opening = |base: &str| {
         let (api, mut trial) = talk(base, "m");
         trial.tool_choice = ToolChoice::Required;
@@ -287,7 +287,7 @@ fn servers_are_told_what_they_know() {
 }
 
 #[test]
-fn what_was_refused_is_left_out() {
+fn refused_features_are_omitted() {
     for (feature, member) in [
         (Feature::StreamUsage, "stream_options"),
         (Feature::MaxCompletionTokens, "max_completion_tokens"),
@@ -304,7 +304,7 @@ fn what_was_refused_is_left_out() {
         let limit = body.get("max_completion_tokens").or(body.get("max_tokens"));
         assert_eq!(limit, Some(&json!(16000)));
     }
-    // Tools are frozen: they are told once it is known.
+    // Tools are encoded once: a refusal counts only if it is known before.
     let (api, mut trial) = talk(OPENAI, "m");
     trial.without.insert(Feature::Strict);
     trial.user("Hm?");
@@ -312,7 +312,7 @@ fn what_was_refused_is_left_out() {
 }
 
 #[test]
-fn tools_are_told_where_there_are_any() {
+fn tool_members_require_tools() {
     let (api, options) = model(LOCAL, "m");
     let loose = {
         let mut tool = answer_tool();
@@ -351,7 +351,7 @@ fn tools_are_told_where_there_are_any() {
 }
 
 #[test]
-fn a_limit_is_told_where_somebody_set_one() {
+fn output_limit_is_sent_if_set() {
     for (configured, known, expected) in [
         (None, None, None),
         (Some(500), None, Some(500)),
@@ -369,7 +369,7 @@ fn a_limit_is_told_where_somebody_set_one() {
 }
 
 #[test]
-fn the_official_server_is_told_how_long_to_keep_what_was_sent() {
+fn cache_lifetime_is_sent_to_the_official_server() {
     for (keep, key, options) in [
         (CacheRetention::Off, Value::Null, Value::Null),
         (CacheRetention::Short, json!("conv-5f1c"), Value::Null),

@@ -1,7 +1,10 @@
 use super::{LOCAL, OPENAI, OPENROUTER, deltas, shown, stream, talk};
-use crate::provider::{abilities::Prices, retry::ApiError};
+use crate::{
+    abilities::{Prices, Rates},
+    retry::ApiError,
+};
 
-/// What a sample comes to, however it is cut.
+/// Checks the pieces of a sample, for every split of its bytes.
 fn check(name: &str, expected: &str) {
     let (api, trial) = talk(LOCAL, "m");
     let body = stream(name);
@@ -11,7 +14,7 @@ fn check(name: &str, expected: &str) {
 }
 
 #[test]
-fn samples_of_openai_and_openrouter_come_to_pieces() {
+fn samples_of_openai_and_openrouter_are_decoded() {
     check(
         "02_stream_two_tools",
         r#"
@@ -40,7 +43,7 @@ ToolUse"#,
 }
 
 #[test]
-fn samples_of_local_servers_and_mistral_come_to_pieces() {
+fn samples_of_local_servers_and_mistral_are_decoded() {
     check(
         "07_stream_llamacpp",
         r#"
@@ -84,7 +87,7 @@ ToolUse"#,
 }
 
 #[test]
-fn an_error_in_the_stream_ends_it() {
+fn errors_end_the_stream() {
     let (api, trial) = talk(OPENROUTER, "m");
     let error = |name: &str| trial.decode(&api, &stream(name)).unwrap_err();
     assert_eq!(
@@ -117,7 +120,7 @@ fn an_error_in_the_stream_ends_it() {
     );
 }
 
-/// What deltas come to, without the last line, which is the finish.
+/// Checks the pieces of deltas, without the last line (the finish).
 fn check_deltas(parts: &[&str], finish: &str, expected: &str) {
     let (api, trial) = talk(LOCAL, "m");
     let body = deltas(parts, finish);
@@ -127,8 +130,8 @@ fn check_deltas(parts: &[&str], finish: &str, expected: &str) {
 }
 
 #[test]
-fn whole_calls_are_told_apart() {
-    // Without an index, or all under the same one, and arguments as an object.
+fn whole_calls_are_separated() {
+    // Without an index or all with the same one; arguments as an object.
     let whole = "
 0 call a x
 0 + {\"n\":1}
@@ -156,7 +159,7 @@ ToolUse";
 }
 
 #[test]
-fn calls_without_an_id_of_their_own_get_one() {
+fn calls_without_an_id_get_one() {
     check_deltas(
         &[
             r#"{"tool_calls":[{"function":{"name":"x","arguments":"{}"}},{"function":{"name":"x","arguments":"{}"}}]}"#,
@@ -186,8 +189,8 @@ ToolUse",
 }
 
 #[test]
-fn fragments_of_a_call_find_together() {
-    // The name again and again, and another id each time: the index counts.
+fn fragments_of_a_call_are_joined() {
+    // The name repeats and the id changes: the index identifies the call.
     check_deltas(
         &[
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":""}}]}"#,
@@ -203,7 +206,7 @@ fn fragments_of_a_call_find_together() {
 0 end
 ToolUse",
     );
-    // Portions without an index, and a name that comes late.
+    // Fragments without an index, and a late name.
     check_deltas(
         &[
             r#"{"tool_calls":[{"id":"a","function":{"arguments":"{"}}]}"#,
@@ -222,7 +225,7 @@ ToolUse",
 }
 
 #[test]
-fn a_response_that_is_cut_at_its_limit_has_no_half_of_a_call() {
+fn truncated_responses_have_no_partial_call() {
     check_deltas(
         &[
             r#"{"content":"I look"}"#,
@@ -251,7 +254,7 @@ MaxTokens",
 0 torn
 MaxTokens",
     );
-    // A call without a name is none, whatever the server says.
+    // A call without a name is ignored.
     check_deltas(
         &[r#"{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}"#],
         "tool_calls",
@@ -264,7 +267,7 @@ ToolUse",
 }
 
 #[test]
-fn reasoning_comes_by_every_name_and_once() {
+fn reasoning_is_read_once_under_every_name() {
     check_deltas(
         &[
             r#"{"reasoning":"Hm","reasoning_content":"Hm"}"#,
@@ -300,7 +303,7 @@ Stop",
 1 end
 Stop",
     );
-    // Portions of a text are one element, and the signature may come after the first words.
+    // Fragments of a text form one element, and the signature may follow the first fragments.
     check_deltas(
         &[
             r#"{"reasoning_details":[{"type":"reasoning.text","text":"H","format":"f","index":0}]}"#,
@@ -326,7 +329,7 @@ Stop"#,
 }
 
 #[test]
-fn space_before_a_call_stays_before_it() {
+fn blank_text_before_a_call_keeps_its_place() {
     check_deltas(
         &[
             r#"{"content":"\n"}"#,
@@ -345,7 +348,7 @@ ToolUse",
 }
 
 #[test]
-fn the_official_server_has_no_tags_in_its_text() {
+fn think_tags_are_text_on_the_official_server() {
     let (api, trial) = talk(OPENAI, "m");
     let body = deltas(&[r#"{"content":"<think>"}"#], "stop");
     let pieces = trial.decode(&api, &body).unwrap();
@@ -353,7 +356,7 @@ fn the_official_server_has_no_tags_in_its_text() {
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn finish_reasons_are_mapped() {
     let (api, trial) = talk(LOCAL, "m");
     for (finish, expected) in [
         ("stop", "Stop"),
@@ -373,7 +376,7 @@ fn ends_are_told_apart() {
 }
 
 #[test]
-fn a_refusal_is_no_answer() {
+fn refusals_finish_as_refused() {
     let (api, trial) = talk(LOCAL, "m");
     let refused = deltas(&[r#"{"refusal":"I"}"#, r#"{"refusal":" won't."}"#], "stop");
     let pieces = trial.decode(&api, &refused).unwrap();
@@ -381,7 +384,7 @@ fn a_refusal_is_no_answer() {
 }
 
 #[test]
-fn a_response_without_an_end_is_cut() {
+fn responses_without_an_end_are_incomplete() {
     let (api, trial) = talk(LOCAL, "m");
     let decode = |text: &str| trial.decode(&api, text.as_bytes());
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
@@ -390,7 +393,7 @@ fn a_response_without_an_end_is_cut() {
         "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\n";
     let whole = "0 text\n0 + a\n0 end\nStop";
     let counted = "0 text\n0 + a\n0 end\nin 1 read 0 write 0 out 2\nStop";
-    // `[DONE]` without a reason, a reason without `[DONE]`, and usage as the last word.
+    // `[DONE]` without a finish reason, a reason without `[DONE]`, and usage at the end.
     for (text, expected) in [
         (format!("{word}data: [DONE]\n\n"), whole),
         (format!("{word}{end}"), whole),
@@ -412,7 +415,7 @@ fn a_response_without_an_end_is_cut() {
 }
 
 #[test]
-fn what_is_not_understood_is_passed_over() {
+fn unknown_data_is_ignored() {
     let (api, trial) = talk(LOCAL, "m");
     let text = "data: {\"choices\":\"none\",\"new\":{\"a\":[1]}}\n\ndata: []\n\ndata: 7\n\n\
         data: {\"choices\":[{\"delta\":{\"content\":7,\"tool_calls\":{},\"audio\":{\"x\":1}}},{\"index\":1,\"delta\":{\"content\":\"no\"}}]}\n\n\
@@ -422,7 +425,7 @@ fn what_is_not_understood_is_passed_over() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn unstreamed_responses_are_decoded() {
     let (api, trial) = talk(LOCAL, "m");
     let document = r#"{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,
   "tool_calls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]}}],"usage":{"prompt_tokens":5,"completion_tokens":6}}"#;
@@ -438,13 +441,16 @@ fn a_server_that_does_not_stream_is_understood() {
 }
 
 #[test]
-fn tokens_are_counted_as_they_are_charged() {
+fn tokens_are_counted_by_price() {
     let (api, mut trial) = talk(LOCAL, "m");
     trial.options.abilities.prices = Some(Prices {
-        input: 1.0,
-        output: 10.0,
-        cache_read: 0.5,
-        cache_write: 2.0,
+        rates: Rates {
+            input: 1.0,
+            output: 10.0,
+            cache_read: Some(0.5),
+            cache_write: Some(2.0),
+            ..Rates::default()
+        },
         ..Prices::default()
     });
     for (members, expected) in [

@@ -1,11 +1,11 @@
-//! What events carry, as far as it is read. Servers leave out members, and send `null` for them, as they like.
+//! The members of events that are read. Servers omit members or send `null` for them.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-use crate::provider::retry::ApiError;
+use crate::retry::ApiError;
 
-/// Every event, and every item.
+/// Members common to all events and items.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TypedEvent {
@@ -38,7 +38,7 @@ pub(super) struct ItemEvent<'a> {
     pub(super) item: &'a RawValue,
 }
 
-/// The members of all kinds of items that have a neutral meaning.
+/// Members of all kinds of items that have a neutral meaning.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Parts {
@@ -128,12 +128,12 @@ impl Parts {
         content.any(|part| part.r#type == "refusal")
     }
 
-    /// Reasoning goes back encrypted, or in clear where a server has no secrets.
+    /// Whether reasoning can go back: encrypted, or readable from servers that do not encrypt it.
     pub(super) fn can_go_back(&self) -> bool {
         self.encrypted_content.is_some() || self.content.iter().flatten().next().is_some()
     }
 
-    /// All that its deltas should have been.
+    /// The text that the deltas should add up to.
     pub(super) fn text(&self, kind: &str) -> String {
         let texts = |parts: &Option<Vec<ContentPart>>| -> Vec<String> {
             let parts = parts.iter().flatten();
@@ -152,7 +152,7 @@ impl Parts {
     }
 }
 
-/// What is of another form than it should be says nothing.
+/// Deserializes a value; the default if its type is unexpected.
 fn lenient<'a, D, T>(value: D) -> Result<T, D::Error>
 where
     D: Deserializer<'a>,
@@ -165,7 +165,7 @@ where
 pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ApiError> {
     serde_json::from_str(data).map_err(|error| {
         ApiError::garbled(format!(
-            "an event of the response is not as it should be ({error})"
+            "an event of the response has an unexpected format ({error})"
         ))
     })
 }

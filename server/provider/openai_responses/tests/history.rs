@@ -1,4 +1,4 @@
-//! What of the history requests carry.
+//! Tests of how the history is encoded.
 
 use aside_turn::{
     attachment::Attachment,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 
 #[test]
-fn what_the_provider_gave_goes_back_byte_for_byte() {
+fn native_items_are_sent_verbatim() {
     let items = [
         r#"{ "id":"rs_1","type":"reasoning", "summary":[],"encrypted_content":"\u0041=="}"#,
         r#"{"type":"message","phase":"final_answer","id":"msg_1","content":[{"type":"output_text","text":"A\/B","logprobs":[]}],"x":1.50}"#,
@@ -36,7 +36,7 @@ fn what_the_provider_gave_goes_back_byte_for_byte() {
 }
 
 #[test]
-fn another_model_is_told_what_was_said_and_not_what_was_thought() {
+fn foreign_models_receive_text_without_reasoning() {
     let mut trial = called();
     trial.results(&[(0, "crates/a/src/error.rs:606", false)]);
     trial.transcript.change();
@@ -52,7 +52,7 @@ fn another_model_is_told_what_was_said_and_not_what_was_thought() {
 }
 
 #[test]
-fn ids_of_other_providers_are_made_fit_alike_for_call_and_result() {
+fn foreign_ids_are_adapted_equally_in_calls_and_results() {
     for (id, fits) in [
         ("toolu_01-A", true),
         ("", false),
@@ -86,7 +86,7 @@ fn ids_of_other_providers_are_made_fit_alike_for_call_and_result() {
     }
 }
 
-/// The model says this; `None`: the user cancelled it.
+/// Records a response of the model; `None` if the user cancelled it.
 fn said(trial: &mut ProviderTrial, events: &[Event], finish: Option<Finish>) {
     for event in events {
         trial.transcript.push(event);
@@ -98,7 +98,7 @@ fn said(trial: &mut ProviderTrial, events: &[Event], finish: Option<Finish>) {
 }
 
 #[test]
-fn reasoning_stays_out_where_what_it_led_to_does_not_follow() {
+fn reasoning_without_its_following_item_is_omitted() {
     let reasoning = |id: &str| Event::Reasoning {
         text: "Hm.".into(),
         opaque: Some(format!(r#"{{"id":"{id}","type":"reasoning"}}"#)),
@@ -153,7 +153,7 @@ fn reasoning_stays_out_where_what_it_led_to_does_not_follow() {
     }
 }
 
-/// The input, a line an item.
+/// The input, one item per line.
 fn lines(trial: &ProviderTrial) -> String {
     let body = trial.body(&API);
     let line = |item: &Value| match item["type"].as_str() {
@@ -176,7 +176,7 @@ fn lines(trial: &ProviderTrial) -> String {
 }
 
 #[test]
-fn who_says_what() {
+fn authors_of_messages() {
     let mut trial = conversation(sol());
     trial.transcript.push(&Event::UserMessage {
         text: "Why?".into(),
@@ -214,7 +214,7 @@ user input_text: "Well?""#;
 }
 
 #[test]
-fn a_server_that_takes_no_developer_message_amid_the_conversation_hears_the_user() {
+fn directives_become_user_messages_if_developer_messages_are_refused() {
     let told = |options: ModelOptions, without: &[Feature]| {
         let mut trial = conversation(options);
         trial.without.extend(without);
@@ -230,7 +230,7 @@ fn a_server_that_takes_no_developer_message_amid_the_conversation_hears_the_user
 }
 
 #[test]
-fn every_body_goes_on_from_the_one_before() {
+fn each_body_extends_the_previous_one() {
     let mut trial = conversation(sol());
     trial.user("Where is retry_after parsed?");
     let mut before = trial.bytes(&API);
@@ -244,7 +244,7 @@ fn every_body_goes_on_from_the_one_before() {
         assert_eq!(trial.bytes(&API), body, "the same again");
         before = body;
     }
-    // All that a request may vary stands before.
+    // All members that may vary precede the history.
     let at = |name: &str| String::from_utf8_lossy(&before).find(name).unwrap();
     assert!(at("\"prompt_cache_options\":") < at("\"instructions\":"));
     assert!(at("\"instructions\":") < at("\"tools\":[") && at("\"tools\":[") < at("\"input\":["));

@@ -1,4 +1,4 @@
-//! What requests say.
+//! Tests of the bodies of requests.
 
 use aside_turn::{
     inquiry::{CallResult, Message},
@@ -8,9 +8,9 @@ use aside_turn::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::provider::{options::CacheRetention, trial::json_sample};
+use crate::{options::CacheRetention, trial::json_sample};
 
-/// A sample as it is sent here. `text` says what is so anyway: that the answer is text, and of usual length.
+/// A sample as Aside sends it: without `text` where it states the defaults.
 fn expected(path: &str) -> Value {
     let mut body = json_sample(path);
     body.as_object_mut().unwrap().remove("text").unwrap();
@@ -18,7 +18,7 @@ fn expected(path: &str) -> Value {
 }
 
 #[test]
-fn the_first_request() {
+fn first_request_matches_the_sample() {
     let mut trial = conversation(sol());
     trial.user("Where is retry_after parsed?");
     assert_eq!(
@@ -28,7 +28,7 @@ fn the_first_request() {
 }
 
 #[test]
-fn results_follow_what_the_model_gave() {
+fn results_follow_the_response() {
     let mut trial = called();
     trial.results(&[(0, "crates/a/src/error.rs:606", false)]);
     assert_eq!(
@@ -38,7 +38,7 @@ fn results_follow_what_the_model_gave() {
 }
 
 #[test]
-fn an_inquiry_adds_results_and_a_question() {
+fn inquiries_append_results_and_a_question() {
     let mut trial = called();
     let paused = "Tool paused: it needs an answer before it can continue.";
     let question = "[inquiry inq_7] fs_grep asks: follow symlinks?";
@@ -53,10 +53,10 @@ fn an_inquiry_adds_results_and_a_question() {
     }];
     trial.tool_choice = ToolChoice::Name("answer_inquiry".into());
     let mut expected = expected("openai_responses/09_request_inquiry_forced_tool.json");
-    // A question is a message like any other.
+    // A question is an ordinary message.
     expected["input"][5]["role"] = "user".into();
     assert_eq!(trial.body(&API), expected);
-    // A reply that was none goes back as it came.
+    // An invalid reply is sent back unchanged.
     let reply = r#"{"id":"msg_9","type":"message","role":"assistant","content":[{"text":"Hm.","type":"output_text"}]}"#;
     let pieces = stream(&[
         &format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{reply}}}"#),
@@ -80,9 +80,9 @@ fn an_inquiry_adds_results_and_a_question() {
 }
 
 #[test]
-fn how_much_it_reasons() {
+fn reasoning_options_of_requests() {
     let table = [
-        // words, can be off, configured, asked for, refused: effort.
+        // Columns: efforts, can be turned off, configured, requested, refused; expected effort.
         ("low medium high xhigh", false, None, true, None, ""),
         (
             "low medium high xhigh",
@@ -202,7 +202,7 @@ fn how_much_it_reasons() {
 }
 
 #[test]
-fn questions_under_a_schema_share_the_conversation_before_them() {
+fn schema_inquiries_share_the_prefix() {
     let schema = Some(json!({"type": "object", "properties": {"answer": {"type": "string"}}}));
     let none = Value::Null;
     let there = json!({"mode": "explicit"});
@@ -236,7 +236,7 @@ fn questions_under_a_schema_share_the_conversation_before_them() {
 }
 
 #[test]
-fn how_long_the_prefix_is_kept() {
+fn cache_lifetime_of_the_prefix() {
     let table = [
         (
             CacheRetention::Off,
@@ -269,7 +269,7 @@ fn how_long_the_prefix_is_kept() {
 }
 
 #[test]
-fn what_is_forced() {
+fn forced_tool_choices() {
     for (choice, expected) in [
         (ToolChoice::Auto, json!("auto")),
         (ToolChoice::None, json!("none")),
@@ -293,7 +293,7 @@ fn what_is_forced() {
 }
 
 #[test]
-fn without_tools_nothing_is_said_of_tools() {
+fn requests_without_tools_have_no_tool_members() {
     let mut plain = sol();
     plain.abilities.tools = false;
     let mut unable = conversation(plain);
@@ -309,7 +309,7 @@ fn without_tools_nothing_is_said_of_tools() {
 }
 
 #[test]
-fn tools_are_strict_where_they_can_be_and_it_is_said_where_not() {
+fn tools_are_strict_if_their_schema_allows_it() {
     let optional = ToolDeclaration {
         parameters: json!({"type": "object", "properties": {"a": {"const": 1}}}),
         strict: true,
@@ -345,7 +345,7 @@ fn tools_are_strict_where_they_can_be_and_it_is_said_where_not() {
 }
 
 #[test]
-fn an_answer_by_schema() {
+fn answer_schema_is_sent() {
     let format = |schema: Value, without: Option<Feature>| {
         let mut trial = conversation(sol());
         trial.schema = Some(schema);
@@ -372,7 +372,7 @@ fn an_answer_by_schema() {
 }
 
 #[test]
-fn what_a_server_refuses_is_left_out() {
+fn refused_features_are_omitted() {
     let has = |without: Option<Feature>, member: &str| {
         let mut trial = conversation(sol());
         trial.without.extend(without);

@@ -1,13 +1,11 @@
-//! What responses come to.
+//! Tests of how responses are decoded.
 
 use aside_turn::response::{Finish, Kind, Piece, Response};
 
 use super::*;
-use crate::provider::{
-    api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample,
-};
+use crate::{api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample};
 
-/// The pieces of a response, a line each.
+/// The pieces of a response, one per line.
 fn shown(body: &str) -> String {
     conversation(sol()).check_cuts(&API, body.as_bytes());
     shown_with(sol(), body)
@@ -69,7 +67,7 @@ fn told(error: &ApiError) -> String {
 }
 
 #[test]
-fn reasoning_words_and_a_call() {
+fn reasoning_text_and_a_call_are_decoded() {
     let expected = r#"
 0 Reasoning
 0 + "**Locating the parser**\n\n"
@@ -89,7 +87,7 @@ ToolUse"#;
 }
 
 #[test]
-fn what_was_written_for_half_a_day_costs_more() {
+fn long_cache_writes_are_counted_separately() {
     let body = sample(CALL).replace(
         r#""ttl_30m_tokens":20,"ttl_12h_tokens":0"#,
         r#""ttl_30m_tokens":5,"ttl_12h_tokens":15"#,
@@ -100,7 +98,7 @@ fn what_was_written_for_half_a_day_costs_more() {
         usage.unwrap().to_owned()
     };
     assert_eq!(cost(sol(), &body), "usage 3+4064r+20w 154 $0.0020399");
-    // A server that does not say for how long: as it was asked.
+    // A server that does not state the lifetime is assumed to use the requested one.
     let silent = body.replace(
         r#","cache_write_tokens_details":{"ttl_30m_tokens":5,"ttl_12h_tokens":15}"#,
         "",
@@ -115,7 +113,7 @@ fn what_was_written_for_half_a_day_costs_more() {
 }
 
 #[test]
-fn a_call_that_was_cut_is_not_complete() {
+fn truncated_calls_are_incomplete() {
     let expected = r#"
 0 call fs_grep call_A1
 0 + "{\"pat"
@@ -140,7 +138,7 @@ MaxTokens"#;
 }
 
 #[test]
-fn a_refusal_is_no_answer() {
+fn refusals_finish_as_refused() {
     let expected = r#"
 0 Text
 0 + "I can't help with that."
@@ -152,7 +150,7 @@ Refusal"#;
 }
 
 #[test]
-fn a_response_may_come_in_its_last_event_alone() {
+fn responses_in_the_last_event_are_decoded() {
     let expected = r#"
 0 Text
 0 + "Looking."
@@ -164,7 +162,7 @@ Stop"#;
 }
 
 #[test]
-fn errors_amid_a_stream_are_errors() {
+fn errors_in_a_stream_are_reported() {
     let table = [
         (
             sample("openai_responses/05_stream_failed.sse"),
@@ -196,7 +194,7 @@ fn errors_amid_a_stream_are_errors() {
         ),
         (
             stream(&[r#"{"type":"response.failed","response":{"error":null}}"#]),
-            "error // of -: the response failed, and the server does not say why",
+            "error // of -: the response failed, and the server gives no reason",
         ),
         (stream(&["[DONE]"]), "error aside.cut// of -: "),
         (String::new(), "error aside.cut// of -: "),
@@ -222,7 +220,7 @@ fn errors_amid_a_stream_are_errors() {
 }
 
 #[test]
-fn parts_of_reasoning_are_paragraphs_and_parts_of_a_message_are_not() {
+fn reasoning_parts_become_paragraphs_and_message_parts_are_joined() {
     let body = stream(&[
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","status":null,"summary":[]}}"#,
         r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":0,"delta":"One"}"#,
@@ -250,7 +248,7 @@ Stop"#;
 }
 
 #[test]
-fn what_nobody_knows_is_kept_for_the_provider_or_passed_over() {
+fn unknown_items_are_kept_and_unknown_events_ignored() {
     let body = stream(&[
         r#"{"type":"response.queued","response":{"id":null}}"#,
         r#"{"type":"response.quantum.delta","delta":{"spin":1},"output_index":"up"}"#,
@@ -265,8 +263,8 @@ fn what_nobody_knows_is_kept_for_the_provider_or_passed_over() {
 }
 
 #[test]
-fn servers_that_leave_out_half_of_it_are_understood() {
-    // No index, no deltas, no end of the second item, ids that are missing or come twice.
+fn partial_event_sequences_are_decoded() {
+    // No index, no deltas, no end of the second item; ids missing or repeated.
     let call = r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"","name":"fs_grep","arguments":"{}"}}"#;
     let body = stream(&[
         r#"{"type":"response.created","response":{"id":"resp_7"}}"#,
@@ -297,13 +295,13 @@ fn servers_that_leave_out_half_of_it_are_understood() {
 usage 5+0r+0w 6 $0.0000700
 ToolUse"#;
     assert_eq!(shown(&body), expected.trim_start());
-    // An item that is none.
+    // An invalid item.
     let body = stream(&[
         r#"{"type":"response.output_item.done","output_index":0,"item":null}"#,
         r#"{"type":"response.completed","response":{}}"#,
     ]);
     assert_eq!(shown(&body), "0 Opaque\n0 end\nStop");
-    // Words without an item.
+    // Text without an item.
     let body = stream(&[
         r#"{"type":"response.output_item.done","item":{"id":"r","type":"reasoning","encrypted_content":"x"}}"#,
         r#"{"type":"response.output_text.delta","delta":"Hi."}"#,
@@ -316,7 +314,7 @@ ToolUse"#;
 }
 
 #[test]
-fn arguments_that_came_otherwise_than_the_item_says_are_not_replaced() {
+fn streamed_arguments_win_over_the_final_item() {
     let body = stream(&[
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"fs_grep"}}"#,
         r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\":1}"}"#,
@@ -330,7 +328,7 @@ fn arguments_that_came_otherwise_than_the_item_says_are_not_replaced() {
 }
 
 #[test]
-fn reasoning_that_cannot_go_back_is_not_kept() {
+fn reasoning_without_encrypted_content_is_not_kept() {
     let table = [
         (r#""encrypted_content":"x""#, "0 end, kept r"),
         (r#""encrypted_content":null"#, "0 end"),
@@ -355,7 +353,7 @@ fn reasoning_that_cannot_go_back_is_not_kept() {
 }
 
 #[test]
-fn error_bodies_are_read_and_foreign_ones_shown() {
+fn error_bodies_are_parsed_and_others_quoted() {
     let read = |path: &str| {
         let text = sample(path);
         let (head, body) = text.split_once("\n\n").unwrap();
@@ -387,7 +385,7 @@ fn error_bodies_are_read_and_foreign_ones_shown() {
 }
 
 #[test]
-fn models_are_listed() {
+fn model_lists_are_parsed() {
     let (listed, next) = API
         .models(&json_sample("openai_responses/12_models_list.json"))
         .unwrap();
@@ -400,7 +398,7 @@ fn models_are_listed() {
 }
 
 #[test]
-fn the_finish_is_the_last_piece() {
+fn finish_is_the_last_piece() {
     let pieces = conversation(sol())
         .decode(&API, sample(CALL).as_bytes())
         .unwrap();
@@ -411,9 +409,9 @@ fn the_finish_is_the_last_piece() {
     assert_eq!(pieces.last(), Some(&Piece::Finish(Finish::ToolUse)));
 }
 
-/// As llama.cpp streams: nothing is numbered, and all items end together.
+/// llama.cpp numbers nothing and ends all items together.
 #[test]
-fn items_that_are_not_numbered_are_known_by_their_ids() {
+fn unnumbered_items_are_matched_by_id() {
     let item = |state: &str, kind: &str, id: &str, rest: &str| {
         format!(
             "data: {{\"type\":\"response.output_item.{state}\",\"item\":{{\"type\":\"{kind}\",\"id\":\"{id}\"{rest}}}}}\n\n"

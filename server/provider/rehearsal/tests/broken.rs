@@ -1,8 +1,8 @@
-//! Scripts that cannot be played.
+//! Tests of invalid scripts.
 
-use crate::provider::rehearsal::Rehearsal;
+use crate::rehearsal::Rehearsal;
 
-/// What is wrong with a script.
+/// Checks the error of a script.
 #[track_caller]
 fn check_broken(script: &str, expected: &str) {
     let error = Rehearsal::parse("test.toml", script).unwrap_err();
@@ -13,8 +13,8 @@ fn check_broken(script: &str, expected: &str) {
 }
 
 #[test]
-fn a_broken_script_says_where_and_what() {
-    check_broken("", "1: it has no [[reply]]; write at least one");
+fn script_errors_state_line_and_cause() {
+    check_broken("", "1: there is no [[reply]]; add at least one");
     check_broken("[[reply]]\nsay = [", "2: unclosed array, expected `]`");
     check_broken(
         "\n[[reply]]\nsya = []",
@@ -36,10 +36,13 @@ fn a_broken_script_says_where_and_what() {
         "[[reply]]\n[[reply]]\nonce = true\nrepeat = true",
         "2: `once` and `repeat` contradict each other",
     );
-    check_broken("[[reply]]\ntimes = 0", "1: `times` is 0; it is at least 1");
+    check_broken(
+        "[[reply]]\ntimes = 0",
+        "1: `times` is 0; it must be at least 1",
+    );
     check_broken(
         "[[reply]]\nsay = [\n  { text = \"a\" },\n  { text = \"a\", call = \"t\" },\n]",
-        "4: an item of `say` has one of `text`, `reasoning` and `call`",
+        "4: an item of `say` must have one of `text`, `reasoning` and `call`",
     );
     check_broken(
         "[[reply]]\nsay = [{ text = \"ab\", split = [\"a\"] }]",
@@ -47,19 +50,19 @@ fn a_broken_script_says_where_and_what() {
     );
     check_broken(
         "[[reply]]\nwhen.user = \"/(/\"",
-        "1: `/(/` is not a regular expression that can be used",
+        "1: `/(/` is not a valid regular expression",
     );
     check_broken(
         "[[reply]]\n\nanswer = [1]",
-        "3: an answer is a text, a bool, a number or a list of texts",
+        "3: an answer must be a string, a Boolean, a number or a list of strings",
     );
     check_broken(
         "[[reply]]\nanswer = 1\nwhen.inquiry = false",
-        "1: `answer` and `answers` are for inquiries; take `inquiry = false` away",
+        "1: `answer` and `answers` are for inquiries; remove `inquiry = false`",
     );
     check_broken(
         "[[reply]]\nfault.status = 200",
-        "1: `fault.status` is 200; it is 400 to 599",
+        "1: `fault.status` is 200; it must be between 400 and 599",
     );
     check_broken(
         "[[reply]]\nfault.text = \"a\"",
@@ -67,6 +70,6 @@ fn a_broken_script_says_where_and_what() {
     );
     check_broken(
         "[[reply]]\ndelay_ms = 3_600_001",
-        "1: `delay_ms` is over an hour (3600000)",
+        "1: `delay_ms` exceeds one hour (3600000)",
     );
 }

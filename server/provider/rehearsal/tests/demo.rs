@@ -1,7 +1,7 @@
-//! The built-in scripts, and the one of the first page.
+//! Tests of the built-in scripts and of the README's example.
 
 use super::stage::RehearsalStage;
-use crate::provider::rehearsal::{DEMO_PROMPT, Rehearsal, demo_files};
+use crate::rehearsal::{DEMO_PROMPT, Rehearsal, demo_files};
 
 #[test]
 fn hello_greets_every_time() {
@@ -12,10 +12,10 @@ fn hello_greets_every_time() {
     assert_eq!(stage.seen.matches("says|Hello!").count(), 2);
 }
 
-/// Plays the demo with these results of `edit_file` and `ask_user`; the last words.
+/// Plays the demo with these results of `edit_file` and `ask_user`. Returns the last text.
 fn demo(edited: &str, answered: &str) -> String {
     let mut stage = RehearsalStage::new(Rehearsal::open("demo").unwrap());
-    // The pauses are for people who watch.
+    // Delays are only for viewers.
     for reply in &mut stage.rehearsal.replies {
         reply.piece_delay = std::time::Duration::ZERO;
     }
@@ -48,7 +48,7 @@ fn demo(edited: &str, answered: &str) -> String {
 }
 
 #[test]
-fn the_demo_ends_well_whatever_the_user_does() {
+fn demo_ends_well_for_every_answer() {
     let chose = |option: &str| format!(r#"{{"answer_type":"select","answer":"{option}"}}"#);
     let nobody = "ask_user cannot run because no interactive client is attached. Do not retry";
     let refused = "edit_file needs approval and no interactive client is attached. Do not retry";
@@ -82,7 +82,7 @@ fn the_demo_ends_well_whatever_the_user_does() {
 }
 
 #[test]
-fn the_demo_knows_its_files() {
+fn demo_matches_its_files() {
     let file = |name| {
         demo_files()
             .iter()
@@ -105,8 +105,8 @@ fn the_demo_knows_its_files() {
 }
 
 #[test]
-fn the_script_of_the_first_page_plays() {
-    let readme = include_str!("../../../../README.md");
+fn first_page_script_plays() {
+    let readme = include_str!("../../README.md");
     let blocks = readme
         .split("```toml\n")
         .skip(1)

@@ -1,9 +1,9 @@
-//! Replies that depend on what the user said, and on what goes along with it.
+//! Tests of replies that depend on the user's message and its attachments.
 
 use super::check;
 
 #[test]
-fn a_reply_may_depend_on_what_the_user_said_last() {
+fn replies_match_the_last_user_message() {
     check(
         r#"
         [[reply]]
@@ -31,7 +31,7 @@ fn a_reply_may_depend_on_what_the_user_said_last() {
 }
 
 #[test]
-fn a_reply_may_depend_on_what_is_attached() {
+fn replies_match_attachments() {
     check(
         r#"
         [[reply]]

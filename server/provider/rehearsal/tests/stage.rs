@@ -14,9 +14,9 @@ use aside_turn::{
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
-use crate::provider::{Head, ModelRequest, Provider, SharedBody, rehearsal::Rehearsal};
+use crate::{Head, ModelRequest, Provider, SharedBody, rehearsal::Rehearsal};
 
-/// A conversation around a rehearsal: keeps its transcript, and writes down what comes.
+/// A conversation around a rehearsal: keeps the transcript and writes down the responses.
 pub(super) struct RehearsalStage {
     pub(super) rehearsal: Rehearsal,
     transcript: Transcript,
@@ -79,6 +79,7 @@ impl RehearsalStage {
             content,
             held: false,
             details: None,
+            summary: None,
         };
         self.transcript.push(&result);
     }
@@ -168,7 +169,7 @@ impl RehearsalStage {
         }
     }
 
-    /// Writes a line: fragments apart by `|`, `…` where an item is cut, `waits` where nothing more comes by itself.
+    /// Writes a line: `|` separates fragments, `…` marks a truncated item, and `waits` a stream that stalls.
     fn play(&mut self, request: ModelRequest) -> Response {
         let _guard = self.runtime.enter();
         let mut response = Response::default();
@@ -227,7 +228,7 @@ fn show(line: &mut String, piece: &Piece) {
     };
 }
 
-/// A text whose words are its name, or an image of 12,000 bytes.
+/// A text that contains its name, or an image of 12,000 bytes.
 fn attachment(name: &str) -> Attachment {
     if !name.ends_with(".png") {
         return Attachment::text(name, format!("Words of {name}."));

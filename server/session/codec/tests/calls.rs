@@ -100,8 +100,9 @@ fn calls_and_prompts() {
             content: "No.".into(),
             held: true,
             details: Some(json!({"files": {"b": 1, "a": null}})),
+            summary: Some("n lines".into()),
         },
-        r#"{"type":"tool_result","call":0,"status":"error","content":"No.","held":true,"details":{"files":{"b":1,"a":null}}}"#,
+        r#"{"type":"tool_result","call":0,"status":"error","content":"No.","summary":"n lines","held":true,"details":{"files":{"b":1,"a":null}}}"#,
     );
 }
 
@@ -129,8 +130,9 @@ fn questions() {
             source,
             question,
             live: false,
+            label: Some("L".into()),
         },
-        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","call":1,"source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"}}"#,
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","call":1,"source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"},"label":"L"}"#,
     );
     check(
         Event::InquiryRequest {
@@ -139,6 +141,7 @@ fn questions() {
             source: Source::Assistant,
             question: Question::new("answer", "Sure?", AnswerType::Boolean),
             live: true,
+            label: None,
         },
         r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","call":1,"source":{"type":"assistant"},"question":{"id":"answer","text":"Sure?","answer_type":{"type":"boolean"}},"live":true}"#,
     );

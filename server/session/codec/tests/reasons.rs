@@ -10,6 +10,7 @@ fn how_calls_end() {
         content: "c".into(),
         held: false,
         details: None,
+        summary: None,
     };
     let check_end = |end: CallEnd, fields: &str| {
         let text = format!(r#"{{"type":"tool_result","call":1,{fields},"content":"c"}}"#);
@@ -38,18 +39,28 @@ fn how_calls_end() {
         (ResultReason::DeniedByMode(None), denied("mode")),
         (ResultReason::NotTrusted, denied("not_trusted")),
         (ResultReason::NeedsApproval, denied("needs_approval")),
-        (ResultReason::PromptFailed, denied("prompt_failed")),
+        (
+            ResultReason::PromptFailed { why: "gone".into() },
+            denied("prompt_failed") + r#","why":"gone""#,
+        ),
         (ResultReason::Withheld, denied("withheld")),
         (
             ResultReason::WithheldUnattended,
             denied("withheld_unattended"),
         ),
-        (ResultReason::Unanswered, error("unanswered")),
-        (ResultReason::InvalidArguments, error("invalid_arguments")),
+        (
+            ResultReason::Unanswered { why: "x".into() },
+            error("unanswered") + r#","why":"x""#,
+        ),
+        (
+            ResultReason::InvalidArguments { why: String::new() },
+            error("invalid_arguments"),
+        ),
         (ResultReason::UnknownTool, error("unknown_tool")),
         (ResultReason::TooManyCalls, error("too_many_calls")),
         (ResultReason::TooSlow, error("too_slow")),
         (ResultReason::Interrupted, error("interrupted")),
+        (ResultReason::LogFailed, error("log_failed")),
         (
             ResultReason::Cancelled,
             r#""status":"cancelled","reason":"cancelled""#.into(),

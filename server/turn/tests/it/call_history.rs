@@ -52,6 +52,7 @@ fn asked(pair: &str, live: bool) -> Event {
         },
         question: Question::new("backup", "Keep a backup?", AnswerType::Boolean),
         live,
+        label: None,
     }
 }
 
@@ -261,6 +262,7 @@ fn a_prompt_is_open_until_anything_settles_it() {
         content: "ok".into(),
         held,
         details: None,
+        summary: None,
     };
     let closed = Event::PromptClosed {
         prompt: prompt.clone(),

@@ -4,7 +4,11 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use aside_turn::record::Event;
+use aside_turn::{
+    effect::{Effect, InquiryStatus, Update, updates::updates},
+    history::TurnHistory,
+    record::Event,
+};
 use expect_test::expect_file;
 use serde_json::Value;
 
@@ -64,6 +68,58 @@ fn each_event_is_written_and_read_back() {
     }
     let all = Event::TYPES.map(|word| Some(word.to_owned()));
     assert_eq!(types, all.into());
+}
+
+/// The updates that a client is told while a turn runs are those that its record gives, but for what only the running
+/// turn can tell.
+#[test]
+fn a_turn_that_runs_and_its_record_give_equal_updates() {
+    for (name, input) in all() {
+        // A resume tells its own client of all that is open, and what a log did not take cannot be read.
+        let apart = ["resume", "crash", "new", "append-failed"];
+        let is_apart = |line: &str| apart.iter().any(|word| line.starts_with(word));
+        if input.lines().any(is_apart) {
+            continue;
+        }
+        let mut opened = BTreeSet::new();
+        let played = Play::of(&input);
+        let told = played.effects.iter().filter_map(|effect| match effect {
+            // After an answer that does not fit, a prompt is shown again.
+            Effect::Tell(Update::QuestionOpened { prompt, .. }) if !opened.insert(prompt) => None,
+            Effect::Tell(update) => lasting(update),
+            _ => None,
+        });
+        let told: Vec<Update> = told.collect();
+        let mut history = TurnHistory::default();
+        let mut recorded = Vec::new();
+        for event in &played.events {
+            history.apply(event);
+            let updates = updates(event, &history, &played.world);
+            recorded.extend(updates.iter().filter_map(lasting));
+        }
+        assert_eq!(told, recorded, "{name}");
+    }
+}
+
+/// An update without what is told of a running turn alone.
+fn lasting(update: &Update) -> Option<Update> {
+    match update {
+        Update::Text { .. }
+        | Update::Reasoning { .. }
+        | Update::Retry { .. }
+        | Update::Inquiry {
+            status: InquiryStatus::Asked,
+            ..
+        } => None,
+        Update::ToolResult { .. } => {
+            let mut update = update.clone();
+            if let Update::ToolResult { diff, .. } = &mut update {
+                *diff = None;
+            }
+            Some(update)
+        }
+        update => Some(update.clone()),
+    }
 }
 
 fn check(file: &str) {

@@ -102,6 +102,7 @@ fn a_response_that_was_never_whole_does_not_count() {
         content: "one".into(),
         held: false,
         details: None,
+        summary: None,
     });
     // The line of the next request was lost: there is no response without one.
     let mut next = call;
@@ -175,6 +176,7 @@ fn a_refusal_of_an_unknown_reason_is_not_repeated() {
         content: "read needs approval".into(),
         held: false,
         details: None,
+        summary: None,
     });
     let memory = history.memory();
     assert_eq!(memory.refused("read", &serde_json::json!({})), None);

@@ -107,6 +107,6 @@ fn what_ended_a_call_is_said_and_not_that_somebody_cancelled_it() {
         });
     assert_eq!(
         told.as_deref(),
-        Some("Stopped: the conversation could not be written to disk.")
+        Some("stopped: the conversation could not be written to disk")
     );
 }

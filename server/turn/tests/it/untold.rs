@@ -2,9 +2,9 @@
 
 use aside_turn::{
     Effect, Event,
-    effect::{RequestKind, Update},
+    effect::RequestKind,
     inquiry::Message,
-    record::{Backend, InquiryResponse, Refusal, Word},
+    record::{Backend, InquiryResponse, Word},
 };
 
 /// An effect without what the model is told.
@@ -17,10 +17,8 @@ pub(crate) fn effect(effect: &Effect) -> Effect {
                 ask.messages.iter_mut().for_each(clear_message);
             }
         }
-        Effect::Tell(Update::ToolResult { summary, .. }) => summary.clear(),
         // What a call is told that asked while it runs, and tells the model.
         Effect::AnswerLive(_, _, Err(text)) => text.clear(),
-        Effect::End(end) => end.refusals.iter_mut().for_each(clear_refusal),
         _ => {}
     }
     effect
@@ -32,7 +30,6 @@ pub(crate) fn event(event: &Event) -> Event {
     match &mut event {
         Event::Directive { text, .. } => text.clear(),
         Event::ToolResult { content, .. } => content.clear(),
-        Event::TurnEnd { refusals, .. } => refusals.iter_mut().for_each(clear_refusal),
         Event::InquiryResponse {
             response:
                 InquiryResponse::Cancelled {
@@ -45,10 +42,6 @@ pub(crate) fn event(event: &Event) -> Event {
         _ => {}
     }
     event
-}
-
-fn clear_refusal(refusal: &mut Refusal) {
-    refusal.text.clear();
 }
 
 fn clear_message(message: &mut Message) {

@@ -82,6 +82,9 @@ fn words_of_closed_lists_stay() {
 fn a_reason_of_a_result_has_its_word_and_its_status() {
     let mode = Some(Mode::Plan);
     let unnoted = ResultReason::Declined { noted: false };
+    let unanswered = ResultReason::Unanswered { why: String::new() };
+    let prompt_failed = ResultReason::PromptFailed { why: String::new() };
+    let invalid_arguments = ResultReason::InvalidArguments { why: String::new() };
     let (denied, error, cancelled) = (Status::Denied, Status::Error, Status::Cancelled);
     for (word, status, reason) in [
         ("declined", denied, ResultReason::Declined { noted: true }),
@@ -90,19 +93,20 @@ fn a_reason_of_a_result_has_its_word_and_its_status() {
         ("mode", denied, ResultReason::DeniedByMode(mode)),
         ("not_trusted", denied, ResultReason::NotTrusted),
         ("needs_approval", denied, ResultReason::NeedsApproval),
-        ("prompt_failed", denied, ResultReason::PromptFailed),
+        ("prompt_failed", denied, prompt_failed),
         ("withheld", denied, ResultReason::Withheld),
         (
             "withheld_unattended",
             denied,
             ResultReason::WithheldUnattended,
         ),
-        ("unanswered", error, ResultReason::Unanswered),
-        ("invalid_arguments", error, ResultReason::InvalidArguments),
+        ("unanswered", error, unanswered),
+        ("invalid_arguments", error, invalid_arguments),
         ("unknown_tool", error, ResultReason::UnknownTool),
         ("too_many_calls", error, ResultReason::TooManyCalls),
         ("too_slow", error, ResultReason::TooSlow),
         ("interrupted", error, ResultReason::Interrupted),
+        ("log_failed", error, ResultReason::LogFailed),
         ("cancelled", cancelled, ResultReason::Cancelled),
         ("time_over", cancelled, ResultReason::TimeOver),
     ] {

@@ -1,9 +1,9 @@
-//! What is typed beside the usual: pasted, and while nothing is asked.
+//! Tests of pasted input and of input between prompts.
 
 use super::*;
 
 #[test]
-fn a_paste_of_several_lines_is_one_answer() {
+fn multi_line_pastes_are_one_answer() {
     let mut person = Person::at_a_terminal(true);
     person.is_asked(asked("text", "Which lines?", AnswerType::text()));
     person.is_asked(asked("first", "First?", AnswerType::Boolean));
@@ -16,12 +16,12 @@ fn a_paste_of_several_lines_is_one_answer() {
     person.sees("First?");
     person.sees("> ");
     person.types("\x1b[200~y\rn\r\x1b[201~");
-    person.sees("(only the first line was taken; what came after it was dropped)");
+    person.sees("(only the first line was used; the rest was dropped)");
     person.types("\r");
     person.gave("first", &is(true));
     person.sees("Second?");
     person.sees("> ");
-    // A terminal that does not say what is pasted.
+    // A terminal without bracketed paste.
     person.types("n\ry\r");
     person.gave("second", &is(false));
     person.sees("dropped)");
@@ -30,7 +30,7 @@ fn a_paste_of_several_lines_is_one_answer() {
 }
 
 #[test]
-fn what_is_typed_while_nothing_is_asked_is_not_shown_and_not_lost() {
+fn input_between_prompts_is_hidden_and_kept() {
     let mut person = Person::at_a_terminal(true);
     assert!(person.echoes());
     person.terminal().live(vec!["⠋ runs".into()]);

@@ -22,6 +22,7 @@ fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
         label: "deploy".into(),
         text: "Go on?".into(),
         context: None,
+        expects: answer_type.phrase(),
         answer_type,
         optional: false,
         default: None,

@@ -13,7 +13,7 @@ use super::{
     Play,
     ask::{json as parse, lines, question, words},
     history,
-    setup::{client, prepared, seconds},
+    setup::{client, client_rules, prepared, seconds},
 };
 
 impl Play {
@@ -80,6 +80,7 @@ impl Play {
             "steer" => self.tell(Input::Steer(rest.into())),
             "cancel" => self.tell(Input::Cancel),
             "came" => self.tell(Input::ClientCame(client(rest != "no-secret"))),
+            "configure" => self.tell(Input::ClientRules(client_rules(rest))),
             "left" => self.tell(Input::ClientLeft),
             "append-failed" => self.tell(Input::AppendFailed(rest.into())),
             "checked" => self.tell(Input::Checked(match rest.split_once(' ') {

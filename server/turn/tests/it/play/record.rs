@@ -135,6 +135,7 @@ fn closed(closed: &Closed) -> String {
             let answer = permission.as_str();
             format!("answered {answer:?}{text}{}", self::shown(shown))
         }
+        Closed::Configured => "answered \"once\" by config".into(),
         Closed::Delivered { deliver, shown } => {
             format!("answered {deliver}{}", self::shown(shown))
         }

@@ -2,15 +2,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde::de::DeserializeOwned;
+
 use super::ask::{json, words};
 use aside_turn::{
+    effect::updates::UpdateContext,
     input::{Prepared, Preview},
-    inquiry::Strategy,
     model_text::ModelText,
-    record::Vocabulary,
     rules::{
-        Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules,
-        ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
+        Assistant, Class, Client, Configured, Detached, Mode, QuestionRules, Rules, RunRule,
+        Target, ToolChoice, ToolRules,
     },
 };
 
@@ -44,6 +45,16 @@ impl Default for World {
             found: BTreeMap::new(),
             manual: Vec::new(),
         }
+    }
+}
+
+impl UpdateContext for World {
+    fn hides(&self, tool: &str) -> bool {
+        self.rules.tools.get(tool).is_some_and(|tool| tool.hidden)
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.rules.model.context_window
     }
 }
 
@@ -146,10 +157,7 @@ impl World {
         for word in words {
             let (key, value) = word.split_once('=').expect("a key and a value");
             match (key, value) {
-                ("strategy", "auto") => self.rules.inquiry.strategy = StrategyRule::Auto,
-                ("strategy", name) => {
-                    self.rules.inquiry.strategy = StrategyRule::Named(strategy(name));
-                }
+                ("strategy", name) => self.rules.inquiry.strategy = setting(name),
                 ("max_cost", most) => self.rules.inquiry.max_cost = Some(number(most)),
                 ("other", model) => {
                     self.rules.inquiry.assistant = Some(Assistant {
@@ -215,23 +223,24 @@ pub(super) fn prepared(found: &mut Prepared, key: &str, value: &str) -> bool {
 
 fn tool_rule(rules: &mut ToolRules, key: &str, value: &str) -> bool {
     match key {
-        "run" => rules.run = run_rule(value),
-        "result" => rules.result = result_rule(value),
+        "run" => rules.run = (value != "unset").then(|| setting(value)),
+        "result" => rules.result = setting(value),
         "detached" => {
-            let mode = detached(value);
+            let mode = setting(value);
             rules.detached = Detached {
                 run: mode,
                 deliver: mode,
                 tool: mode,
             };
         }
-        "detached.run" => rules.detached.run = detached(value),
-        "detached.deliver" => rules.detached.deliver = detached(value),
-        "detached.tool" => rules.detached.tool = detached(value),
+        "detached.run" => rules.detached.run = setting(value),
+        "detached.deliver" => rules.detached.deliver = setting(value),
+        "detached.tool" => rules.detached.tool = setting(value),
         "assistant" => rules.asks_for_assistant = true,
         "exclusive" => rules.always_exclusive = true,
         "hidden" => rules.hidden = true,
         "outside" => rules.outside = true,
+        "in-client" => rules.in_client = true,
         "server" => rules.server = Some(value.into()),
         _ => return false,
     }
@@ -250,9 +259,7 @@ pub(crate) fn client(secret: bool) -> Client {
 
 /// A mode by its word.
 pub(crate) fn mode(word: &str) -> Mode {
-    let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
-    let found = modes.into_iter().find(|mode| mode.word() == word);
-    found.unwrap_or_else(|| panic!("`{word}` is no mode"))
+    setting(word)
 }
 
 fn class(word: &str) -> Class {
@@ -264,38 +271,18 @@ fn class(word: &str) -> Class {
     }
 }
 
-fn run_rule(word: &str) -> RunRule {
-    match word {
-        "unset" => RunRule::ByMode,
-        "unattended" => RunRule::Unattended,
-        "ask" => RunRule::Ask,
-        "deny" => RunRule::Deny,
-        _ => panic!("`{word}` is no rule for runs"),
-    }
+/// A value by its word in the configuration.
+fn setting<T: DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn result_rule(word: &str) -> ResultRule {
-    match word {
-        "unattended" => ResultRule::Unattended,
-        "ask" => ResultRule::Ask,
-        _ => panic!("`{word}` is no rule for results"),
-    }
-}
-
-fn detached(word: &str) -> DetachedMode {
-    match word {
-        "auto" => DetachedMode::Auto,
-        "defaults" => DetachedMode::Defaults,
-        "deny" => DetachedMode::Deny,
-        "stop" => DetachedMode::Stop,
-        _ => panic!("`{word}` is no detached mode"),
-    }
-}
-
-fn strategy(word: &str) -> Strategy {
-    let all = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
-    let found = all.into_iter().find(|strategy| strategy.word() == word);
-    found.unwrap_or_else(|| panic!("`{word}` is no strategy"))
+/// Rules of the client's tools, as in `show=unattended look=ask`.
+pub(crate) fn client_rules(text: &str) -> BTreeMap<String, Option<RunRule>> {
+    let rules = text.split_whitespace().map(|rule| {
+        let (tool, run) = rule.split_once('=').expect("TOOL=RULE");
+        (tool.to_owned(), (run != "unset").then(|| setting(run)))
+    });
+    rules.collect()
 }
 
 fn choice(word: &str) -> ToolChoice {

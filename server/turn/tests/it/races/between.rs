@@ -61,7 +61,7 @@ impl World {
             let lost = call.is_some_and(|call| call.lost);
             // Of a tool that may not run any more no answer is taken.
             let rules = call.and_then(|call| setup.rules.tools.get(&call.tool));
-            let in_vain = rules.is_some_and(|rules| rules.run == RunRule::Deny);
+            let in_vain = rules.is_some_and(|rules| rules.run == Some(RunRule::Deny));
             if live || lost || in_vain || !self.tape.one_in(3) {
                 continue;
             }

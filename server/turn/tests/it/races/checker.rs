@@ -270,7 +270,7 @@ impl Checker {
         };
         let reads = prepared.class == Class::Reads;
         let forbidden = (!self.rules.trusted || self.rules.mode == Mode::Plan) && !reads;
-        if rules.run == RunRule::Deny || forbidden {
+        if rules.run == Some(RunRule::Deny) || forbidden {
             return self.fail(format!("{} runs and must not", work.tool));
         }
         let approved = prepared.approved
@@ -282,10 +282,10 @@ impl Checker {
             return self.counts.add("run by approval");
         }
         let runs_alone = match (rules.run, self.rules.mode) {
-            (RunRule::Unattended, _) | (RunRule::ByMode, Mode::Auto) => true,
-            (RunRule::ByMode, Mode::Edits) => prepared.class != Class::More,
-            (RunRule::ByMode, Mode::Ask) if self.turn.widened => prepared.class != Class::More,
-            (RunRule::ByMode, _) => reads,
+            (Some(RunRule::Unattended), _) | (None, Mode::Auto) => true,
+            (None, Mode::Edits) => prepared.class != Class::More,
+            (None, Mode::Ask) if self.turn.widened => prepared.class != Class::More,
+            (None, _) => reads,
             _ => false,
         };
         let boxed = prepared.class != Class::More || prepared.sandboxed;

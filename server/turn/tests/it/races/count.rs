@@ -151,6 +151,7 @@ pub(crate) fn error(code: ErrorCode) -> &'static str {
         ErrorCode::Refused => "error refused",
         ErrorCode::Budget => "error budget",
         ErrorCode::Limit => "error limit",
+        ErrorCode::CutOff => "error cut_off",
         ErrorCode::Internal => "error internal",
     }
 }

@@ -2,10 +2,12 @@
 
 use aside_turn::{
     Event,
-    model_text::ModelText,
-    record::{CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, Status},
+    record::{
+        CallEnd, CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, ResultReason,
+        Status,
+    },
     response::{Feature, Finish},
-    rules::{DetachedMode, Mode, ResultRule},
+    rules::{DetachedMode, ResultRule},
 };
 use serde_json::Value;
 
@@ -60,7 +62,7 @@ impl Checker {
                 content,
                 held,
                 ..
-            } => self.result(*call, end.status(), content, *held),
+            } => self.result(*call, end, content, *held),
             Event::TurnEnd { outcome, .. } => self.turn_ended(*outcome),
             Event::Learned { model, refuses } => {
                 let feature = refuses.known().expect("a known word");
@@ -266,7 +268,8 @@ impl Checker {
         }
     }
 
-    fn result(&mut self, key: CallKey, status: Status, content: &str, held: bool) {
+    fn result(&mut self, key: CallKey, end: &CallEnd, content: &str, held: bool) {
+        let (status, reason) = (end.status(), end.reason());
         let prompt = self.turn.prompt_of(key).cloned();
         let Some(call) = self.turn.calls.get(&key) else {
             return self.fail(format!("a result of {key:?}, which is not there"));
@@ -280,7 +283,7 @@ impl Checker {
                 call.open
             ));
         }
-        if call.lost && content != ModelText::default().unknown_effects(&call.tool) {
+        if call.lost && reason != Some(&ResultReason::Interrupted) {
             return self.fail(format!("{key:?} was cut off, and is told as {content}"));
         }
         if !held && !self.may_deliver(key, call, content) {
@@ -294,16 +297,16 @@ impl Checker {
         if status == Status::Denied && again {
             self.counts.add("refused again at once");
         }
-        if content == ModelText::default().not_allowed(&tool, None) && !again && !self.said_no(key)
-        {
+        let declined = Some(&ResultReason::Declined { noted: false });
+        if reason == declined && !again && !self.said_no(key) {
             return self.fail(format!("nobody refused {key:?}: {content}"));
         }
-        if status == Status::Denied && is_refusal(&tool, content) {
+        if reason.is_some_and(ResultReason::refuses_repetition) {
             self.turn
                 .refused
                 .push((self.turn.events, tool.clone(), arguments));
         }
-        if content.starts_with(&ModelText::default().withheld(&tool, None)) {
+        if reason == Some(&ResultReason::Withheld) {
             self.counts.add("result withheld");
         }
         let Some(call) = self.turn.calls.get_mut(&key) else {
@@ -372,17 +375,4 @@ impl Checker {
     pub(crate) fn call(&self, key: CallKey) -> Option<&CallSeen> {
         self.turn.calls.get(&key)
     }
-}
-
-/// Whether a result says that the call may not run, for good.
-fn is_refusal(tool: &str, content: &str) -> bool {
-    let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
-    content == ModelText::default().not_allowed(tool, None)
-        || content == ModelText::default().needs_approval(tool)
-        || content == ModelText::default().not_trusted(tool)
-        || content == ModelText::default().denied_by_key(tool)
-        || content == ModelText::default().denied_by_rule(tool)
-        || modes
-            .iter()
-            .any(|mode| content == ModelText::default().denied_by_mode(tool, *mode))
 }

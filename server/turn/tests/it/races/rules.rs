@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aside_turn::{
-    inquiry::{ANSWER_INQUIRY, Strategy},
+    inquiry::ANSWER_INQUIRY,
     limits::Limits,
     rules::{
         Assistant, Class, Client, Configured, Detached, DetachedMode, InquiryRules, Mode, Model,
@@ -79,10 +79,10 @@ pub(crate) fn client(tape: &mut Tape) -> Client {
 fn tool(tape: &mut Tape) -> ToolRules {
     let mut rules = ToolRules {
         run: [
-            RunRule::ByMode,
-            RunRule::Unattended,
-            RunRule::Ask,
-            RunRule::Deny,
+            None,
+            Some(RunRule::Unattended),
+            Some(RunRule::Ask),
+            Some(RunRule::Deny),
         ][tape.weighted(&[12, 5, 4, 1])],
         result: [ResultRule::Unattended, ResultRule::Ask][tape.weighted(&[7, 1])],
         detached: detached(tape),
@@ -163,11 +163,15 @@ fn model(tape: &mut Tape) -> Model {
 }
 
 fn inquiry(tape: &mut Tape) -> InquiryRules {
-    let named = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
+    let named = [
+        StrategyRule::InBand,
+        StrategyRule::ForcedTool,
+        StrategyRule::Structured,
+    ];
     InquiryRules {
         max_cost: None,
         strategy: if tape.one_in(2) {
-            StrategyRule::Named(*tape.of(&named))
+            *tape.of(&named)
         } else {
             StrategyRule::Auto
         },
@@ -185,6 +189,7 @@ fn limits(tape: &mut Tape) -> Limits {
         retry_time: Duration::from_secs(60),
         turn_time: tape.one_in(24).then(|| Duration::from_millis(150)),
         cost: tape.one_in(8).then_some(1.0),
+        ..Limits::default()
     }
 }
 

@@ -1,31 +1,33 @@
-//! Servers of the Model Context Protocol, whose tools join those of Aside.
+//! Servers of the Model Context Protocol (MCP), whose tools join those of Aside.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `tool` | a tool of a server, as the machine of tools sees it |
-//! | `server` | one server: connected when it is needed, and again when it was lost |
-//! | `program`, `network` | a server that is started here, one that is reached over HTTP: opening the protocol |
-//! | `noise` | what a server that is started here writes: its messages passed on, the rest told of |
-//! | [`login`] | logging in to a server on the network, and its tokens |
+//! | `tool` | a server's tool, as an implementation of [`Tool`] |
+//! | `server` | one server: connects on first use, and again after a failure |
+//! | `program`, `network` | local servers that are started, remote ones over HTTP: opening the protocol |
+//! | `noise` | output of local servers: passes messages on, reports the rest |
+//! | [`login`] | logins to remote servers, and their tokens |
 //! | `connection` | one connection: lists and calls |
-//! | `faults` | what goes wrong over HTTP, in words |
-//! | `questions` | what a server asks while a call runs |
-//! | `reply`, `listing` | what it answers, and the tools that it lists |
-//! | `form` | its forms as questions, and answers as what it is sent |
-//! | [`settings`] | a server as it is configured |
+//! | `faults` | error messages for remote servers |
+//! | `questions` | questions of a server during a call |
+//! | `reply`, `listing` | results of calls, and lists of tools |
+//! | `form` | forms as questions, and answers as replies |
+//! | [`settings`] | the configuration of a server |
 //!
-//! Each uses only those below it.
+//! Each module uses only those below it.
 //!
-//! Invariant: everything that a server says is a stranger's: bounded, checked, and never believed. Nothing is started
-//! but by [`McpServers::tools`], which is asked for trusted workspaces alone.
+//! Invariant: nothing that a server sends is trusted: all of it is bounded and checked. Only [`McpServers::tools`]
+//! starts servers, and it is called for trusted workspaces only.
 
 use std::{
     collections::HashMap,
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
 };
 
+use aside_base::lock;
+use aside_tool::Tool;
 use futures_util::{StreamExt, stream};
 
 mod connection;
@@ -48,39 +50,38 @@ use self::{
     settings::{HideSecrets, McpDefinition, ServerAddress, ServerGround},
     tool::McpTool,
 };
-use crate::tool::Tool;
 
-/// Servers that are started at once.
-const AT_ONCE: usize = 4;
+/// Maximum number of servers that are started at the same time.
+const MAX_STARTING: usize = 4;
 
-/// The servers of a process, shared by its conversations. Each runs as long as a lease holds it.
+/// The servers of a process, shared by its conversations. A server runs as long as a lease holds it.
 #[derive(Default)]
 pub struct McpServers {
-    /// By workspace and definition.
+    /// Running servers by workspace and definition.
     running: Mutex<HashMap<(PathBuf, String), Weak<HeldServer>>>,
-    /// What conversations without a lease of their own hold together, by workspace.
+    /// Leases for conversations without one of their own, by workspace.
     leases: Mutex<HashMap<PathBuf, ServerLease>>,
 }
 
-/// Holds servers: those of the last turn that was started under it. Clones are the same lease.
+/// Keeps the servers of the last turn under this lease running. Clones are the same lease.
 #[derive(Clone, Default)]
 pub struct ServerLease(Arc<Mutex<Vec<Arc<HeldServer>>>>);
 
-/// The tools of a server, and what is wrong with others of them.
+/// The tools of a server, and messages about tools that were left out.
 pub type OfferedTools = (Vec<Arc<dyn Tool>>, Vec<String>);
 
-/// What a server offers, or why it does not.
+/// A server's tools, or the reason why there are none.
 pub struct ServerTools {
-    /// The name of the server.
+    /// Name of the server.
     pub name: String,
-    /// Its tools, in the order of their names, and what is wrong with others of them; or why there are none.
+    /// Tools sorted by name and messages about tools that were left out, or the reason why there are no tools.
     pub tools: Result<OfferedTools, String>,
 }
 
-/// Begins a login to a server on the network.
+/// Starts a login to a remote server.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// A sentence with the reason why no login is possible.
 pub async fn begin_login(
     address: &ServerAddress,
     hide: &HideSecrets,
@@ -90,9 +91,8 @@ pub async fn begin_login(
 }
 
 impl McpServers {
-    /// The tools of these servers, in order. What is not running yet is started, each within its own time; what the lease
-    /// held before is ended, unless it is among them or another lease holds it. Without a lease, that of the workspace is
-    /// meant.
+    /// Returns the tools of these servers, in order, and starts servers that do not run yet. Other servers of the lease
+    /// end, unless another lease holds them. Without a lease, the one of the workspace is used.
     pub async fn tools(
         &self,
         definitions: Vec<McpDefinition>,
@@ -120,7 +120,7 @@ impl McpServers {
                 tools,
             }
         });
-        tools.buffered(AT_ONCE).collect().await
+        tools.buffered(MAX_STARTING).collect().await
     }
 
     fn servers(
@@ -144,10 +144,10 @@ impl McpServers {
 }
 
 impl ServerLease {
-    /// Holds these, and nothing else.
+    /// Replaces the servers that the lease holds.
     fn hold(&self, servers: &[Arc<HeldServer>]) {
         let before = std::mem::replace(&mut *lock(&self.0), servers.to_vec());
-        // What nobody else holds ends here.
+        // Servers without any other lease end here.
         drop(before);
     }
 }
@@ -156,9 +156,4 @@ impl fmt::Debug for ServerLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ServerLease")
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change is whole.
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

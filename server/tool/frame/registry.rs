@@ -1,22 +1,34 @@
-//! The tools of a conversation by name, and the check of arguments that all of them share.
+//! The tools of a conversation by name, and the checks that all of them share: arguments fit the schema, and a run is
+//! what was shown.
 
 use std::{
+    collections::HashMap,
     fmt::Write,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
-use aside_base::visible::short_line;
-use aside_turn::{
-    effect::CallWork,
-    input::{Preparation, ToolOutcome, ToolOutput},
-    model_text::ModelText,
-};
 use indexmap::IndexMap;
 use jsonschema::Validator;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Tool, ToolContext, built_in, invalid};
+use aside_base::{lock, visible::short_line};
+use aside_turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome, ToolOutput},
+    model_text::ModelText,
+    record::CallKey,
+};
+
+use super::{
+    context::ToolContext,
+    plan::{Planning, ShownPlan, Unplanned, invalid},
+    tool::Tool,
+};
+
+/// Error of a call that would not do what was shown.
+const CHANGED: &str =
+    "What this call would do changed since it was prepared; look again, and call it again.";
 
 /// Misfits that are named at once.
 const MISFITS: usize = 3;
@@ -27,6 +39,8 @@ const MISFIT: usize = 200;
 #[derive(Default)]
 pub struct Registry {
     tools: IndexMap<String, RegisteredTool>,
+    /// The plan of each call as it was last shown.
+    shown: Mutex<HashMap<CallKey, ShownPlan>>,
 }
 
 struct RegisteredTool {
@@ -38,30 +52,31 @@ struct RegisteredTool {
 /// A name that no tool can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    /// It is not of the form that every provider takes.
+    /// The name does not have the form that every provider accepts.
     #[error("a tool's name has 1 to 64 of A-Z, a-z, 0-9, _ and -, which `{0}` is not")]
     Form(String),
-    /// Another tool has it.
+    /// Another tool has the name.
     #[error("there are two tools `{0}`; rename one of them")]
     Taken(String),
 }
 
 impl Registry {
-    /// The tools that are part of Aside.
+    /// The tools of a list whose names all differ.
     #[must_use]
-    pub fn builtin() -> Self {
-        let entry = |tool: Arc<dyn Tool>| (tool.about().name.clone(), RegisteredTool::new(tool));
+    pub fn of(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Self {
+        let entry = |tool: Arc<dyn Tool>| (tool.spec().name.clone(), RegisteredTool::new(tool));
         Self {
-            tools: built_in().map(entry).collect(),
+            tools: tools.map(entry).collect(),
+            shown: Mutex::default(),
         }
     }
 
     /// Adds a tool.
     ///
     /// # Errors
-    /// Where its name is not a tool's, or is taken.
+    /// Fails if the name does not have the form of a tool's name, or is taken.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), BadName> {
-        let name = tool.about().name.clone();
+        let name = tool.spec().name.clone();
         if !is_name(&name) {
             return Err(BadName::Form(name));
         }
@@ -83,27 +98,45 @@ impl Registry {
         self.tools.values().map(|entry| &entry.tool)
     }
 
-    /// Prepares a call: looks whether its arguments fit the tool's schema, then asks the tool.
-    pub async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
+    /// Prepares a call: checks its arguments against the schema of the tool, and remembers the plan as it is shown.
+    pub async fn prepare(&self, work: &CallWork, context: &Arc<ToolContext>) -> Preparation {
         let Some(entry) = self.tools.get(&work.tool) else {
             return Preparation::Error(unknown(&work.tool));
         };
-        match entry.misfit(&work.arguments) {
-            Some(what) => Preparation::Error(invalid(&work.tool, &what)),
-            None => entry.tool.prepare(work, host).await,
+        if let Some(what) = entry.misfit(&work.arguments) {
+            return Preparation::Error(invalid(&work.tool, &what));
+        }
+        let planning = Planning::new(work, context);
+        match entry.tool.clone().plan(planning).await {
+            Ok(plan) => {
+                lock(&self.shown).insert(work.call, plan.shown());
+                Preparation::Ready(plan.prepared(entry.tool.spec()))
+            }
+            Err(unplanned) => unplanned.into(),
         }
     }
 
-    /// Runs a call that was prepared.
+    /// Runs a prepared call. It is planned again, and does not run if the plan is not the one that was shown.
     pub async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<ToolContext>,
+        context: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        match self.get(&work.tool) {
-            Some(tool) => tool.run(work, host, cancelled).await,
-            None => ToolOutcome::Error(ToolOutput::text(unknown(&work.tool))),
+        let error = |text: String| ToolOutcome::Error(ToolOutput::text(text));
+        let Some(tool) = self.get(&work.tool).cloned() else {
+            return error(unknown(&work.tool));
+        };
+        let plan = match tool.plan(Planning::new(work, context)).await {
+            Ok(plan) => plan,
+            Err(Unplanned::Question(question)) => return ToolOutcome::NeedsInput(*question),
+            Err(Unplanned::Error(text)) => return error(text),
+            Err(Unplanned::Denied) => return error(CHANGED.to_owned()),
+        };
+        let shown = lock(&self.shown).remove(&work.call);
+        match shown.is_some_and(|shown| plan.is_as_shown(&shown)) {
+            true => plan.run(cancelled).await,
+            false => error(CHANGED.to_owned()),
         }
     }
 }
@@ -116,9 +149,9 @@ impl RegisteredTool {
         }
     }
 
-    /// What does not fit the schema, in words.
+    /// Text about the arguments that do not fit the schema.
     fn misfit(&self, arguments: &Value) -> Option<String> {
-        let compile = || jsonschema::validator_for(&self.tool.about().parameters).ok();
+        let compile = || jsonschema::validator_for(&self.tool.spec().parameters).ok();
         let Some(validator) = self.validator.get_or_init(compile) else {
             return Some("the tool's own schema is broken; do not retry".to_owned());
         };
@@ -152,9 +185,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{BUILT_IN_FILES, ToolSpec, trial::ToolTrial};
+    use crate::{BUILT_IN_FILES, CallPlan, ToolSpec, trial::ToolTrial};
 
-    /// Whatever a model writes as arguments, a tool prepares the call, asks, or says what is wrong.
+    /// A tool prepares the call, asks, or reports what is wrong with the arguments, whatever they are.
     #[tokio::test]
     async fn fuzzed_arguments_are_taken_or_refused() {
         let trial = ToolTrial::new(&[("a.txt", "one\ntwo\none\n")]);
@@ -188,18 +221,19 @@ mod tests {
         let registry = Registry::builtin();
         let mut names = Vec::new();
         for tool in registry.iter() {
-            let about = tool.about();
-            assert!(is_name(&about.name));
-            assert!(!about.description.is_empty());
-            assert_eq!(about.parameters["type"], "object", "{}", about.name);
+            let spec = tool.spec();
+            assert!(is_name(&spec.name));
+            assert!(!spec.description.is_empty());
+            assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
             assert!(
-                jsonschema::validator_for(&about.parameters).is_ok(),
+                jsonschema::validator_for(&spec.parameters).is_ok(),
                 "{}",
-                about.name
+                spec.name
             );
-            names.push(about.name.as_str());
+            names.push(spec.name.as_str());
         }
-        assert_eq!(names, BUILT_IN_FILES, "a tool has the name of its file");
+        let files: Vec<&str> = BUILT_IN_FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, files, "a tool has the name of its file");
     }
 
     #[tokio::test]
@@ -241,19 +275,11 @@ mod tests {
         struct Named(ToolSpec);
         #[async_trait::async_trait]
         impl Tool for Named {
-            fn about(&self) -> &ToolSpec {
+            fn spec(&self) -> &ToolSpec {
                 &self.0
             }
-            async fn prepare(&self, _: &CallWork, _: &Arc<ToolContext>) -> Preparation {
-                Preparation::Error(String::new())
-            }
-            async fn run(
-                &self,
-                _: &CallWork,
-                _: &Arc<ToolContext>,
-                _: &CancellationToken,
-            ) -> ToolOutcome {
-                ToolOutcome::Stopped
+            async fn plan(self: Arc<Self>, _: Planning) -> Result<CallPlan, Unplanned> {
+                Err(Unplanned::Denied)
             }
         }
         let mut registry = Registry::builtin();

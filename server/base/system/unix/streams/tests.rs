@@ -7,11 +7,11 @@ use std::{
 use super::*;
 
 const CHILD: &str = "ASIDE_TEST_CLAIM";
-const NAME: &str = "front::transport::claim::tests::a_stray_print_never_reaches_the_protocol";
+const NAME: &str = "system::unix::streams::tests::stray_output_never_reaches_the_protocol";
 
-/// The descriptors of a process of its own are claimed: this test, run once more.
+/// Runs this test once more as a process, which claims its own descriptors.
 #[test]
-fn a_stray_print_never_reaches_the_protocol() {
+fn stray_output_never_reaches_the_protocol() {
     if env::var_os(CHILD).is_some() {
         return claim_and_print();
     }
@@ -35,7 +35,7 @@ fn a_stray_print_never_reaches_the_protocol() {
         String::from_utf8(output.stderr).unwrap(),
     );
     assert!(output.status.success(), "{stdout}{stderr}");
-    // What the test harness says before the claim is on standard output, and nothing after it.
+    // The test harness prints to standard output before the claim, and nothing after it.
     let protocol = stdout.split_once("<claimed>").unwrap().1;
     assert_eq!(
         protocol,
@@ -73,7 +73,7 @@ fn claim_and_print() {
 }
 
 #[test]
-fn a_claimed_pipe_blocks() {
+fn claimed_pipes_are_blocking() {
     let (reader, _writer) = io::pipe().unwrap();
     fs::fcntl_setfl(&reader, OFlags::NONBLOCK).unwrap();
     let claimed = claim(rustix::fd::AsFd::as_fd(&reader)).unwrap();

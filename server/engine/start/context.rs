@@ -1,18 +1,15 @@
-//! What the tools of a turn may use, made from what the turn is made from.
+//! Builds the context of a turn's tools.
 
 use std::{io, path::Path, sync::Mutex};
 
-use aside_base::regular;
-
 use super::begin::DriverSetup;
-use crate::{
-    config::{FILE_NAME, trust::TrustStore},
-    engine::drive::{hooks::Hooks, live::LiveQuestions},
-    tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
-};
+use crate::engine::drive::{hooks::Hooks, live::LiveQuestions};
+use aside_base::regular;
+use aside_config::{FILE_NAME, trust::TrustStore};
+use aside_tool::{FileSnapshots, Files, ToolContext, sandbox::Sandbox, workspace::Workspace};
 
 impl DriverSetup {
-    pub(super) fn host(
+    pub(super) fn context(
         &self,
         hooks: Hooks,
         questions: LiveQuestions,
@@ -32,8 +29,7 @@ impl DriverSetup {
             questions.clone(),
         );
         ToolContext {
-            workspace,
-            editor: self.request.editor.clone(),
+            files: Files::new(workspace, self.request.editor.clone()),
             seen: Mutex::new(seen),
             record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
@@ -61,7 +57,7 @@ impl DriverSetup {
     }
 }
 
-/// A command made the settings of a workspace, which count for nothing then before a person looked at them.
+/// Ends trust in a workspace whose settings a command has created, until a person has checked them.
 fn distrust(state_dir: &Path, root: &Path) {
     let text = regular::open(&root.join(FILE_NAME)).and_then(io::read_to_string);
     let noted = text.and_then(|text| TrustStore::new(state_dir).note_made(root, &text));

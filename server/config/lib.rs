@@ -49,15 +49,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use self::sources::FILE_NAME;
+pub use self::sources::FILE_NAME;
 pub use enable::{Toggle, enabled_tools};
 pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};
 pub use model::{ModelChoice, ModelId, choose_model, key_is_there, usable_providers};
 pub use rules::{RunContext, ToolFacts};
-#[cfg(test)]
-pub(crate) use schema::keys;
-pub use schema::schema;
+pub use schema::{keys, schema};
 pub use settings::Settings;
 pub use sources::{Flag, SourceFile, Sources, user_file, user_folders};
 
@@ -86,7 +84,7 @@ pub struct Configuration {
 pub struct EffectiveValue {
     /// The key, as it is written in TOML.
     pub key: String,
-    /// It; what may be a secret is hidden.
+    /// The value; a possible secret is hidden.
     pub value: Value,
     /// The layer that it comes from.
     pub origin: Origin,
@@ -200,7 +198,7 @@ impl Configuration {
         Ok(set.map(effective).collect())
     }
 
-    /// Where the value of a key comes from, if it is set.
+    /// Origin of a key's value, if it is set.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<Origin> {
         let path = sources::parse_key(key).ok()?;

@@ -1,0 +1,95 @@
+//! Standard input and output.
+//!
+//! A protocol moves descriptors 0 and 1 away, so that only it can use the pipes. Otherwise a stray `print!` of a
+//! library, or a child that inherits the descriptors, would break the framing.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs::{File, read_dir},
+    io,
+};
+
+use rustix::{
+    fs::{self, FileType, Mode, OFlags},
+    io::fcntl_dupfd_cloexec,
+    stdio,
+};
+
+/// Lowest number for moved descriptors, above those that programs use by convention.
+const FIRST_MOVED: i32 = 64;
+
+/// Returns the real standard input, which children do not inherit. Descriptor 0 reads as empty from now on.
+///
+/// Must be called before anything reads standard input, because buffered input would be lost.
+///
+/// # Errors
+/// If the system has no descriptor left, or no `/dev/null`.
+pub fn claim_stdin() -> io::Result<File> {
+    let claimed = claim(stdio::stdin())?;
+    let null = fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    stdio::dup2_stdin(null)?;
+    Ok(claimed)
+}
+
+/// Returns the real standard output, which children do not inherit. Descriptor 1 leads to standard error from now on.
+///
+/// # Errors
+/// If the system has no descriptor left.
+pub fn claim_stdout() -> io::Result<File> {
+    let claimed = claim(stdio::stdout())?;
+    stdio::dup2_stdout(stdio::stderr())?;
+    Ok(claimed)
+}
+
+fn claim(descriptor: rustix::fd::BorrowedFd<'_>) -> io::Result<File> {
+    let claimed = fcntl_dupfd_cloexec(descriptor, FIRST_MOVED)?;
+    // The client may have passed a non-blocking pipe; the threads that use it expect blocking.
+    let flags = fs::fcntl_getfl(&claimed)?;
+    if flags.contains(OFlags::NONBLOCK) {
+        fs::fcntl_setfl(&claimed, flags - OFlags::NONBLOCK)?;
+    }
+    Ok(claimed.into())
+}
+
+/// Whether standard input is a file, a pipe or a socket, which somebody gave to this process to be read.
+#[must_use]
+pub fn stdin_is_given() -> bool {
+    fs::fstat(stdio::stdin()).is_ok_and(|about| {
+        let kind = FileType::from_raw_mode(about.st_mode);
+        matches!(
+            kind,
+            FileType::Fifo | FileType::RegularFile | FileType::Socket
+        )
+    })
+}
+
+/// Closes all descriptors but 0, 1 and 2, such as those inherited from an editor or a shell. Call it in a process that
+/// has opened nothing yet.
+#[expect(
+    unsafe_code,
+    reason = "descriptors of others are known by number alone"
+)]
+pub fn close_inherited() {
+    let open = match cfg!(target_os = "linux") {
+        true => "/proc/self/fd",
+        false => "/dev/fd",
+    };
+    let Ok(entries) = read_dir(open) else {
+        return;
+    };
+    let open: Vec<i32> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
+        // SAFETY: the caller has opened nothing, so that no value of this process owns the descriptor.
+        unsafe {
+            // The listing's own descriptor is closed already.
+            if rustix::io::fcntl_getfd(rustix::fd::BorrowedFd::borrow_raw(descriptor)).is_ok() {
+                rustix::io::close(descriptor);
+            }
+        }
+    }
+}
