@@ -1,4 +1,4 @@
-// What goes along with a message: `@path`, `@selection`, `@diagnostics`, `@open`, and images that were pasted.
+// Attachments of a message: `@path`, `@selection`, `@diagnostics`, `@open`, and pasted images.
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -8,23 +8,38 @@ import type { Attachment } from './wire';
 const WORDS = ['selection', 'diagnostics', 'open'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
-/** What a message mentions: files of the workspace, or of the folder of what was pasted. A word that is no file's name is only a word. */
-export async function readAttachments(message: string, pasted: vscode.Uri, uri: vscode.Uri, range: vscode.Range): Promise<Attachment[]> {
+/**
+ * The attachments that a message mentions: files of the workspace, or of the folder of pasted images. A word that does
+ * not name a file is left alone.
+ */
+export async function readAttachments(
+  message: string,
+  pasted: vscode.Uri,
+  uri: vscode.Uri,
+  range: vscode.Range,
+): Promise<Attachment[]> {
   const found = new Map<string, Attachment>();
-  const add = (attachment: Attachment) => found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
+  const add = (attachment: Attachment) =>
+    found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
   for (const [, quoted, bare] of message.matchAll(MENTION)) {
     const name = quoted ?? bare!;
     if (name === 'selection') add(place(uri, range));
-    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri)) });
+    else if (name === 'diagnostics')
+      add({ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri)) });
     else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
-    else (await findFiles(name, [rootOf(uri) ?? [], folders(), pasted].flat())).forEach((file) => add({ uri: file.toString() }));
+    else
+      (await findFiles(name, [rootOf(uri) ?? [], folders(), pasted].flat())).forEach((file) =>
+        add({ uri: file.toString() }),
+      );
   }
   return [...found.values()];
 }
 
 /** A part of a document; the line of the cursor where nothing is selected. */
 export function place(uri: vscode.Uri, range: vscode.Range): Attachment {
-  const { start, end } = range.isEmpty ? new vscode.Range(range.start.line, 0, range.start.line + 1, 0) : range;
+  const { start, end } = range.isEmpty
+    ? new vscode.Range(range.start.line, 0, range.start.line + 1, 0)
+    : range;
   return { uri: uri.toString(), range: { start, end } };
 }
 
@@ -32,8 +47,17 @@ const folders = (): vscode.Uri[] => (vscode.workspace.workspaceFolders ?? []).ma
 
 /** The first file of this name in one of the folders, if there is one. */
 async function findFiles(name: string, folders: vscode.Uri[]): Promise<vscode.Uri[]> {
-  const all = path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder, name));
-  const types = await Promise.all(all.map((uri) => vscode.workspace.fs.stat(uri).then(({ type }) => type, () => vscode.FileType.Unknown)));
+  const all = path.isAbsolute(name)
+    ? [vscode.Uri.file(name)]
+    : folders.map((folder) => vscode.Uri.joinPath(folder, name));
+  const types = await Promise.all(
+    all.map((uri) =>
+      vscode.workspace.fs.stat(uri).then(
+        ({ type }) => type,
+        () => vscode.FileType.Unknown,
+      ),
+    ),
+  );
   return all.filter((_, at) => types[at] === vscode.FileType.File).slice(0, 1);
 }
 
@@ -46,7 +70,10 @@ export const mentions: vscode.CompletionItemProvider = {
     const range = new vscode.Range(position.translate(0, at[0].trimStart().length * -1), position);
     const files = openFiles().map((uri) => vscode.workspace.asRelativePath(uri, false));
     return [...WORDS, ...files].map((name) => {
-      const item = new vscode.CompletionItem(`@${/\s/.test(name) ? `"${name}"` : name}`, vscode.CompletionItemKind.Reference);
+      const item = new vscode.CompletionItem(
+        `@${/\s/.test(name) ? `"${name}"` : name}`,
+        vscode.CompletionItemKind.Reference,
+      );
       return Object.assign(item, { range });
     });
   },

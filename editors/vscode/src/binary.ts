@@ -14,13 +14,18 @@ function places(extension: string): Place[] {
   const all: Place[] = [{ origin: 'bundled', file: path.join(extension, 'server', program) }];
   if (!vscode.workspace.isTrusted) return all;
   const setting = vscode.workspace.getConfiguration('aside').get<string>('server.path');
-  if (setting) all.unshift({ origin: 'setting', file: setting.replace(/^~(?=[/\\])/, os.homedir()) });
+  if (setting)
+    all.unshift({ origin: 'setting', file: setting.replace(/^~(?=[/\\])/, os.homedir()) });
   // A relative folder would be one of the workspace.
-  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-  return all.concat(folders.map((folder) => ({ origin: 'PATH', file: path.join(folder, program) })));
+  const folders = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder));
+  return all.concat(
+    folders.map((folder) => ({ origin: 'PATH', file: path.join(folder, program) })),
+  );
 }
 
-/** The first program that says its version; `tried` gets a line for each that was looked at, with the reason. */
+/** The first program that prints its version; `tried` gets a line for each candidate, with the reason. */
 export async function findBinary(extension: string, tried: string[]): Promise<Binary | undefined> {
   for (const place of places(extension)) {
     const { version, problem } = await prove(place.file);
@@ -37,7 +42,12 @@ function prove(file: string): Promise<{ version?: string; problem?: string }> {
       const version = /^aside (\S+)/.exec(stdout)?.[1];
       if (version) resolve({ version });
       else if (error?.code === 'ENOENT') resolve({ problem: 'there is no such file' });
-      else resolve({ problem: error?.killed ? 'it did not answer within 5 s' : (error?.message ?? 'it is not aside').trim() });
+      else
+        resolve({
+          problem: error?.killed
+            ? 'it did not answer within 5 s'
+            : (error?.message ?? 'it is not aside').trim(),
+        });
     });
   });
 }

@@ -18,21 +18,26 @@ export function diffBlocks(before: string[], after: string[]): Block[] {
   let start = 0;
   while (start < before.length && before[start] === after[start]) start++;
   let end = 0;
-  while (end < Math.min(before.length, after.length) - start && before.at(-1 - end) === after.at(-1 - end)) end++;
+  while (
+    end < Math.min(before.length, after.length) - start &&
+    before.at(-1 - end) === after.at(-1 - end)
+  )
+    end++;
   const a = before.slice(start, before.length - end);
   const b = after.slice(start, after.length - end);
   if (a.length * b.length > MOST_CELLS) return [{ at: start, old: a, new: b }];
 
-  // How many lines stay after line x of one and line y of the other.
+  // Number of lines that stay after line x of one text and line y of the other.
   const stay = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let x = a.length - 1; x >= 0; x--) {
     for (let y = b.length - 1; y >= 0; y--) {
-      stay[x]![y] = a[x] === b[y] ? stay[x + 1]![y + 1]! + 1 : Math.max(stay[x + 1]![y]!, stay[x]![y + 1]!);
+      stay[x]![y] =
+        a[x] === b[y] ? stay[x + 1]![y + 1]! + 1 : Math.max(stay[x + 1]![y]!, stay[x]![y + 1]!);
     }
   }
   const blocks: Block[] = [];
   let block: Block | undefined;
-  for (let x = 0, y = 0; x < a.length || y < b.length; ) {
+  for (let x = 0, y = 0; x < a.length || y < b.length;) {
     if (x < a.length && a[x] === b[y]) {
       block = undefined;
       x++;
@@ -40,14 +45,19 @@ export function diffBlocks(before: string[], after: string[]): Block[] {
       continue;
     }
     if (!block) blocks.push((block = { at: start + x, old: [], new: [] }));
-    if (y === b.length || (x < a.length && stay[x + 1]![y]! >= stay[x]![y + 1]!)) block.old.push(a[x++]!);
+    if (y === b.length || (x < a.length && stay[x + 1]![y]! >= stay[x]![y + 1]!))
+      block.old.push(a[x++]!);
     else block.new.push(b[y++]!);
   }
   return blocks;
 }
 
 /** The text before with only these blocks changed, and the line at which each block is in it. */
-export function compose(before: string[], blocks: Block[], taken: (block: Block) => boolean): { text: string; at: number[] } {
+export function compose(
+  before: string[],
+  blocks: Block[],
+  taken: (block: Block) => boolean,
+): { text: string; at: number[] } {
   let lines: string[] = [];
   let from = 0;
   const at = blocks.map((block) => {

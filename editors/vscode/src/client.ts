@@ -1,10 +1,18 @@
 // One run of the server after another, each with a process, which ends when it has to.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { LanguageClient, State, type InitializeParams, type MessageTransports } from 'vscode-languageclient/node';
+import {
+  LanguageClient,
+  State,
+  type InitializeParams,
+  type MessageTransports,
+} from 'vscode-languageclient/node';
 import type { Capability } from './wire';
 
-/** Milliseconds that a server may take to answer that it ends, and then to end; the extension host waits for 5 s when its window closes. */
+/**
+ * Milliseconds in which a server has to confirm its end, and then to end. The extension host waits for 5 s when its
+ * window closes.
+ */
 const ENDS = 2_000;
 
 export class Client extends LanguageClient {
@@ -15,7 +23,10 @@ export class Client extends LanguageClient {
   /** Ends the server: one that runs is asked to first, and one that starts or hangs is not waited for. */
   async end(): Promise<void> {
     if (this.state === State.Running) {
-      const asked = await this.stop(ENDS).then(() => true, () => false);
+      const asked = await this.stop(ENDS).then(
+        () => true,
+        () => false,
+      );
       if (asked) await this.exited();
     }
     this.kill();
@@ -27,7 +38,7 @@ export class Client extends LanguageClient {
   kill(): void {
     this.killed = true;
     this.process?.kill('SIGKILL');
-    // What the process started may hold its end open, so that it would seem to run.
+    // Children of the process may hold its pipes open, and the process would seem to run.
     this.process?.stdout?.destroy();
   }
 
@@ -51,6 +62,9 @@ export class Client extends LanguageClient {
 
   protected override fillInitializeParams(params: InitializeParams): void {
     super.fillInitializeParams(params);
-    params.capabilities.experimental = { ...(params.capabilities.experimental as object), aside: this.capability };
+    params.capabilities.experimental = {
+      ...(params.capabilities.experimental as object),
+      aside: this.capability,
+    };
   }
 }

@@ -3,16 +3,26 @@ import * as vscode from 'vscode';
 import type { Server } from './server';
 import { counted, escaped } from './text';
 import { spent } from './turnText';
-import type { ConversationItem, Usage } from './wire';
+import type { ConversationItem } from './wire';
 
 const SCHEME = 'aside-conversation';
-const ICONS = { idle: 'comment-discussion', running: 'loading~spin', waiting: 'question', interrupted: 'debug-pause' };
+const ICONS = {
+  idle: 'comment-discussion',
+  running: 'loading~spin',
+  waiting: 'question',
+  interrupted: 'debug-pause',
+};
 
-export class Conversations implements vscode.TreeDataProvider<ConversationItem>, vscode.TextDocumentContentProvider {
+export class Conversations
+  implements vscode.TreeDataProvider<ConversationItem>, vscode.TextDocumentContentProvider
+{
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor(private readonly server: Server, subscriptions: vscode.ExtensionContext['subscriptions']) {
+  constructor(
+    private readonly server: Server,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
     server.onNotification('aside/conversation/changed', () => this.changed.fire());
     subscriptions.push(
       this.changed,
@@ -26,30 +36,33 @@ export class Conversations implements vscode.TreeDataProvider<ConversationItem>,
     return this.server.isRunning ? this.list() : [];
   }
 
-  getTreeItem({ conversationId, title, status, updatedAt }: ConversationItem): vscode.TreeItem {
+  getTreeItem(conversation: ConversationItem): vscode.TreeItem {
+    const { conversationId, title, status, updatedAt } = conversation;
     const item = new vscode.TreeItem(title || 'New conversation');
     item.id = conversationId;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
     item.description = new Date(updatedAt).toLocaleDateString();
-    item.command = { command: 'aside.openConversation', title: 'Open', arguments: [{ conversationId, title }] };
-    return item;
-  }
-
-  /** What a conversation cost is looked up when somebody points at it. */
-  async resolveTreeItem(item: vscode.TreeItem, { conversationId, title, updatedAt, status, turns, prompts }: ConversationItem): Promise<vscode.TreeItem> {
-    const about = `${status}, ${counted(turns, 'turn')}${prompts ? `, ${counted(prompts, 'question')}` : ''}, ${new Date(updatedAt).toLocaleString()}`;
-    const told = [`**${escaped(title)}**`, escaped(about), spent(...(await this.usage(conversationId)))];
-    item.tooltip = new vscode.MarkdownString(told.join('\n\n'));
+    item.command = {
+      command: 'aside.openConversation',
+      title: 'Open',
+      arguments: [{ conversationId, title }],
+    };
+    item.tooltip = tooltip(conversation);
     return item;
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const { text } = await this.server.request('aside/conversation/transcript', { conversationId: uri.path.split('/')[1]! });
+    const { text } = await this.server.request('aside/conversation/transcript', {
+      conversationId: uri.path.split('/')[1]!,
+    });
     return text;
   }
 
-  async open({ conversationId, title }: Pick<ConversationItem, 'conversationId' | 'title'>): Promise<void> {
+  async open({
+    conversationId,
+    title,
+  }: Pick<ConversationItem, 'conversationId' | 'title'>): Promise<void> {
     const path = `/${conversationId}/${title.replace(/[^\p{L}\p{N} .,-]/gu, '_').slice(0, 60) || 'conversation'}.md`;
     await vscode.window.showTextDocument(vscode.Uri.from({ scheme: SCHEME, path }));
   }
@@ -60,32 +73,62 @@ export class Conversations implements vscode.TreeDataProvider<ConversationItem>,
   }
 
   async rename({ conversationId, title }: ConversationItem): Promise<void> {
-    const wanted = await vscode.window.showInputBox({ title: 'Rename the conversation', value: title });
-    if (wanted?.trim()) await this.server.request('aside/conversation/rename', { conversationId, title: wanted.trim() });
+    const wanted = await vscode.window.showInputBox({
+      title: 'Rename the conversation',
+      value: title,
+    });
+    if (wanted?.trim())
+      await this.server.request('aside/conversation/rename', {
+        conversationId,
+        title: wanted.trim(),
+      });
     this.changed.fire();
   }
 
   async remove({ conversationId, title }: ConversationItem): Promise<void> {
-    const sure = await vscode.window.showWarningMessage(`Delete “${title}” for good?`, { modal: true }, 'Delete');
+    const sure = await vscode.window.showWarningMessage(
+      `Delete “${title}” for good?`,
+      { modal: true },
+      'Delete',
+    );
     if (sure) await this.server.request('aside/conversation/delete', { conversationId });
     this.changed.fire();
   }
 
   /** The conversation that a command of the palette is about. */
   async choose(): Promise<ConversationItem | undefined> {
-    const items = this.getChildren().then((all) => all.map((item) => ({ label: item.title, description: item.status, item })));
+    const items = this.getChildren().then((all) =>
+      all.map((item) => ({ label: item.title, description: item.status, item })),
+    );
     return (await vscode.window.showQuickPick(items, { title: 'Conversation' }))?.item;
   }
 
   private async list(cursor?: string): Promise<ConversationItem[]> {
-    const { items, nextCursor } = await this.server.request('aside/conversation/list', { cursor, limit: 200 });
+    const { items, nextCursor } = await this.server.request('aside/conversation/list', {
+      cursor,
+      limit: 200,
+    });
     return nextCursor ? [...items, ...(await this.list(nextCursor))] : items;
   }
+}
 
-  /** What each turn after one used. */
-  private async usage(conversationId: string, after?: string): Promise<Usage[]> {
-    const { turns, next } = await this.server.request('aside/conversation/read', { conversationId, after });
-    const used = turns.flatMap(({ updates }) => updates.findLast((update) => update.kind === 'usage') ?? []);
-    return next === undefined ? used : [...used, ...(await this.usage(conversationId, next))];
-  }
+/** Title, status and cost of a conversation. */
+function tooltip({
+  title,
+  updatedAt,
+  status,
+  turns,
+  prompts,
+  usage,
+}: ConversationItem): vscode.MarkdownString {
+  const questions = prompts ? [counted(prompts, 'question')] : [];
+  const about = [
+    status,
+    counted(turns, 'turn'),
+    ...questions,
+    new Date(updatedAt).toLocaleString(),
+  ];
+  return new vscode.MarkdownString(
+    [`**${escaped(title)}**`, escaped(about.join(', ')), spent(usage)].join('\n\n'),
+  );
 }

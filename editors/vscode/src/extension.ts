@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
-import { callTool, declared, listDiagnostics, openDocument, rootOf } from './editorTools';
+import { callTool, listDiagnostics, names, openDocument, rootOf } from './editorTools';
 import { pickMode, pickModel } from './pickers';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
@@ -16,7 +16,7 @@ import { VERSION, type ConversationItem } from './wire';
 const REPLY = { scheme: 'comment' };
 const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 
-/** What the command that asks may be given by others; otherwise, the person writes in the thread. */
+/** Arguments of the command that asks, from other extensions. Without them, the person writes in the thread. */
 type Ask = { uri: vscode.Uri; range: vscode.Range; message: string };
 
 /** The server of this window. */
@@ -24,28 +24,46 @@ let server: Server;
 
 export function activate(context: vscode.ExtensionContext) {
   const { subscriptions } = context;
-  server = new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared });
+  server = new Server(context, {
+    version: VERSION,
+    prompt: true,
+    secret: true,
+    save: true,
+    editorTools: names,
+  });
   const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
   const prompts = new Prompts(server, subscriptions);
   const threads = new Threads(server, prompts, pasted, subscriptions);
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, subscriptions);
   const statusBar = new StatusBar(server, prompts, threads, subscriptions);
-  server.onRequest('aside/tool/call', ({ name, arguments: args, root }) => callTool(name, args, vscode.Uri.parse(root)));
+  server.onRequest('aside/tool/call', ({ name, arguments: args, root }) =>
+    callTool(name, args, vscode.Uri.parse(root)),
+  );
   server.onRequest('aside/document/save', ({ uri }) => save(vscode.Uri.parse(uri)));
 
-  const about = (act: (item: ConversationItem) => Promise<void>) => async (item?: ConversationItem) => {
-    const chosen = item ?? (await conversations.choose());
-    if (chosen) await act(chosen);
-  };
-  const on = (act: (thread: vscode.CommentThread) => unknown) => (from: vscode.CommentThread | { thread: vscode.CommentThread }) =>
-    act('thread' in from ? from.thread : from);
+  const about =
+    (act: (item: ConversationItem) => Promise<void>) => async (item?: ConversationItem) => {
+      const chosen = item ?? (await conversations.choose());
+      if (chosen) await act(chosen);
+    };
+  const on =
+    (act: (thread: vscode.CommentThread) => unknown) =>
+    (from: vscode.CommentThread | { thread: vscode.CommentThread }) =>
+      act('thread' in from ? from.thread : from);
 
   const commands: Record<string, (...args: never[]) => unknown> = {
-    ask: (given?: Ask | vscode.Uri) => (given && 'message' in given ? threads.ask(given.uri, given.range, given.message) : threads.compose()),
+    ask: (given?: Ask | vscode.Uri) =>
+      given && 'message' in given
+        ? threads.ask(given.uri, given.range, given.message)
+        : threads.compose(),
     fix: (uri: vscode.Uri, range: vscode.Range) => {
-      const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
-      return threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri), [[uri, diagnostics]]) }]);
+      const diagnostics = vscode.languages
+        .getDiagnostics(uri)
+        .filter((it) => it.range.intersection(range));
+      return threads.ask(uri, range, 'Fix this.', [
+        { uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri), [[uri, diagnostics]]) },
+      ]);
     },
     reply: ({ thread, text }: vscode.CommentReply) => {
       prompts.attends = true;
@@ -77,20 +95,41 @@ export function activate(context: vscode.ExtensionContext) {
   };
   const fail = (error: unknown) => void vscode.window.showErrorMessage(`Aside: ${sentence(error)}`);
   for (const [name, run] of Object.entries(commands)) {
-    subscriptions.push(vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) => Promise.resolve().then(() => run(...args)).catch(fail)));
+    subscriptions.push(
+      vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) =>
+        Promise.resolve()
+          .then(() => run(...args))
+          .catch(fail),
+      ),
+    );
   }
   subscriptions.push(
     server,
-    vscode.languages.registerCodeActionsProvider(FILES, { provideCodeActions: offerFix }, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
+    vscode.languages.registerCodeActionsProvider(
+      FILES,
+      { provideCodeActions: offerFix },
+      { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
+    ),
     vscode.languages.registerCompletionItemProvider(REPLY, mentions, '@'),
-    vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), { providedPasteEditKinds: [IMAGE_PASTE], pasteMimeTypes: ['image/*'] }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => (server.isRunning ? server.settingsChanged() : void server.restart())),
-    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('aside.server.path') && void server.restart()),
+    vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), {
+      providedPasteEditKinds: [IMAGE_PASTE],
+      pasteMimeTypes: ['image/*'],
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() =>
+      server.isRunning ? server.settingsChanged() : void server.restart(),
+    ),
+    vscode.workspace.onDidChangeConfiguration(
+      (event) => event.affectsConfiguration('aside.server.path') && void server.restart(),
+    ),
   );
   // Commands work as soon as this is over, and one of them stops a server that does not come up.
   void server.restart();
-  // What other extensions may know: what the status bar says, the threads, and the prompts that wait.
-  return { status: () => statusBar.text, threads: () => threads.list, prompts: () => prompts.list.map(({ prompt }) => prompt) };
+  // The API for other extensions: the text of the status bar, the threads, and the open prompts.
+  return {
+    status: () => statusBar.text,
+    threads: () => threads.list,
+    prompts: () => prompts.list.map(({ prompt }) => prompt),
+  };
 }
 
 /** The server ends before its window is closed. */
@@ -101,17 +140,31 @@ const SAVED = 5_000;
 
 async function save(uri: vscode.Uri): Promise<Record<string, never>> {
   const name = vscode.workspace.asRelativePath(uri);
-  const warn = (why: string) => void vscode.window.showWarningMessage(`Aside changed ${name}, and it ${why}. Commands see the file as it was: save it yourself.`);
+  const warn = (why: string) =>
+    void vscode.window.showWarningMessage(
+      `Aside changed ${name}, and it ${why}. Commands see the file as it was: save it yourself.`,
+    );
   const late = setTimeout(() => warn('is still not saved after 5 s'), SAVED);
   // Right after an edit, this host may not have heard yet that the document is dirty.
-  const saved = await Promise.resolve(openDocument(uri)?.save() ?? true).finally(() => clearTimeout(late));
+  const saved = await Promise.resolve(openDocument(uri)?.save() ?? true).finally(() =>
+    clearTimeout(late),
+  );
   if (saved) return {};
   warn('could not be saved');
   throw new Error(`${name} could not be saved`);
 }
 
-function offerFix(document: vscode.TextDocument, range: vscode.Range, { diagnostics }: vscode.CodeActionContext): vscode.CodeAction[] {
+function offerFix(
+  document: vscode.TextDocument,
+  range: vscode.Range,
+  { diagnostics }: vscode.CodeActionContext,
+): vscode.CodeAction[] {
   if (!diagnostics.length) return [];
   const command = { command: 'aside.fix', title: 'Fix', arguments: [document.uri, range] };
-  return [Object.assign(new vscode.CodeAction('Aside: Fix', vscode.CodeActionKind.QuickFix), { diagnostics: [...diagnostics], command })];
+  return [
+    Object.assign(new vscode.CodeAction('Aside: Fix', vscode.CodeActionKind.QuickFix), {
+      diagnostics: [...diagnostics],
+      command,
+    }),
+  ];
 }

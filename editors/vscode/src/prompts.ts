@@ -1,9 +1,17 @@
 // The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
 import * as vscode from 'vscode';
+import { allowAll, isAllowed } from './editorTools';
 import type { Server } from './server';
-import { isAllowed } from './editorTools';
 import type { Answer, Prompt } from './wire';
-import { declineWithNote, PAGE, pageOf, question, show, type Showing } from './widgets';
+import {
+  ALLOW_TOOLS,
+  declineWithNote,
+  PAGE,
+  pageOf,
+  question,
+  show,
+  type Showing,
+} from './widgets';
 
 export interface Pending {
   prompt: Prompt;
@@ -21,14 +29,20 @@ export class Prompts {
   readonly onDidChange = this.changed.event;
   /** Shows changes of files; they are decided there. */
   review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
-  /** What is on the screen, and what takes it off. */
-  private shown?: { done: Promise<Answer | undefined>; off: vscode.CancellationTokenSource };
+  /** The prompt on the screen, and a token that takes it off. */
+  private shown?: { done: Promise<unknown>; off: vscode.CancellationTokenSource };
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
   private awaited?: string;
-  /** The person wrote in a thread, or answered a prompt, and did nothing else since: only then may a question come up by itself. */
+  /**
+   * Whether the person wrote in a thread or answered a prompt, and did nothing else since. Only then may a question open
+   * by itself.
+   */
   attends = false;
 
-  constructor(private readonly server: Server, subscriptions: vscode.ExtensionContext['subscriptions']) {
+  constructor(
+    private readonly server: Server,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
     const leave = () => (this.attends = false);
     subscriptions.push(
       this.changed,
@@ -37,11 +51,15 @@ export class Prompts {
       vscode.window.onDidChangeActiveTerminal(leave),
       vscode.window.onDidChangeWindowState(leave),
       // A reply box that is emptied was sent; one with a text is being typed in.
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length && document.getText() && leave()),
-      vscode.workspace.registerTextDocumentContentProvider(PAGE, { provideTextDocumentContent: ({ query }) => this.textOf(query) }),
-      // What is allowed by name counts from the next turn on; in this one it is answered as the person did.
-      vscode.workspace.onDidChangeConfiguration(() => this.list.forEach((pending) => this.permit(pending))),
-      server.onDidChangeRunning((running) => (running ? void this.recover() : this.list.forEach(({ prompt }) => this.cancel(prompt)))),
+      vscode.workspace.onDidChangeTextDocument(
+        ({ document, contentChanges }) => contentChanges.length && document.getText() && leave(),
+      ),
+      vscode.workspace.registerTextDocumentContentProvider(PAGE, {
+        provideTextDocumentContent: ({ query }) => this.textOf(query),
+      }),
+      server.onDidChangeRunning((running) =>
+        running ? void this.recover() : this.list.forEach(({ prompt }) => this.cancel(prompt)),
+      ),
     );
     server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
     server.onNotification('aside/prompt/dismiss', (prompt) => this.cancel(prompt));
@@ -60,12 +78,14 @@ export class Prompts {
   }
 
   ofConversation(conversationId: string): Prompt[] {
-    return this.list.flatMap(({ prompt }) => (prompt.conversationId === conversationId ? [prompt] : []));
+    return this.list.flatMap(({ prompt }) =>
+      prompt.conversationId === conversationId ? [prompt] : [],
+    );
   }
 
   /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
   async turnTo(promptId?: string, sudden = false, answered = 0): Promise<void> {
-    // For a person what is on the screen makes room, though it may be what comes again: a click takes the focus from it.
+    // The prompt on the screen makes room for a person's choice, even if it is shown again: a click takes its focus.
     if (!sudden) this.shown?.off.cancel();
     if (!sudden) await this.shown?.done;
     const first = promptId === undefined ? this.next() : this.open.get(promptId);
@@ -74,7 +94,12 @@ export class Prompts {
     const open = this.list.filter(({ prompt }) => prompt.turnId === turnId).length;
     const position = { n: answered + 1, of: answered + open };
     const next = (await this.showOne(first, { sudden, position })) && this.next(turnId);
-    if (next) return this.turnTo(next.prompt.promptId, true, next.prompt.turnId === turnId ? answered + 1 : 0);
+    if (next)
+      return this.turnTo(
+        next.prompt.promptId,
+        true,
+        next.prompt.turnId === turnId ? answered + 1 : 0,
+      );
   }
 
   async decline(promptId: string): Promise<void> {
@@ -83,32 +108,53 @@ export class Prompts {
     if (answer) pending.settle(answer);
   }
 
-  /** The next to ask: of this turn if it has one, and changes of files last, since they are decided elsewhere. */
+  /**
+   * The next prompt to show, one of this turn first. After an answer, changes of files are left out, since they are
+   * decided elsewhere, and so are tools that the user just allowed, since the server answers for them.
+   */
   private next(turnId?: string): Pending | undefined {
-    const asked = this.list.filter(({ prompt }) => turnId === undefined || !isChange(prompt));
-    return asked.find(({ prompt }) => prompt.turnId === turnId) ?? asked.find(({ prompt }) => !isChange(prompt)) ?? asked[0];
+    const isLeftOut = (prompt: Prompt) =>
+      isChange(prompt) || (prompt.kind === 'runTool' && isAllowed(prompt.tool.name));
+    const asked = this.list.filter(({ prompt }) => turnId === undefined || !isLeftOut(prompt));
+    return (
+      asked.find(({ prompt }) => prompt.turnId === turnId) ??
+      asked.find(({ prompt }) => !isChange(prompt)) ??
+      asked[0]
+    );
   }
 
   /** Whether it was answered. */
-  private async showOne({ prompt, settle, over }: Pending, how: Pick<Showing, 'sudden' | 'position'>): Promise<boolean> {
+  private async showOne(
+    { prompt, settle, over }: Pending,
+    how: Pick<Showing, 'sudden' | 'position'>,
+  ): Promise<boolean> {
     const { conversationId, promptId } = prompt;
     if (prompt.resumable) {
       this.awaited = promptId;
       await this.server.request('aside/turn/resume', { conversationId });
     } else if (isChange(prompt)) {
-      await this.review(this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable));
+      await this.review(
+        this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable),
+      );
     } else {
       const off = new vscode.CancellationTokenSource();
       over.onCancellationRequested(() => off.cancel());
-      const done = show(prompt, { over: off.token, ...how }).finally(() => (this.shown = undefined));
+      const done = show(prompt, { over: off.token, ...how }).finally(
+        () => (this.shown = undefined),
+      );
       this.shown = { done, off };
       const answer = await done;
       if (answer && !over.isCancellationRequested) {
-        settle(answer);
+        settle(answer === ALLOW_TOOLS ? { action: 'answer', answer: 'once' } : answer);
+        // The server then answers the other prompts about these tools.
+        if (answer === ALLOW_TOOLS) await allowAll();
         return (this.attends = true);
       }
       // A message box cannot be taken off the screen.
-      if (answer) void vscode.window.showWarningMessage(`Aside: the answer to “${question(prompt)}” came too late and was not sent. What still waits is in the status bar.`);
+      if (answer)
+        void vscode.window.showWarningMessage(
+          `Aside: the answer to “${question(prompt)}” came too late and was not sent. What still waits is in the status bar.`,
+        );
     }
     return false;
   }
@@ -119,7 +165,8 @@ export class Prompts {
       token.onCancellationRequested(() => this.cancel(prompt));
       const awaited = this.awaited === prompt.promptId;
       if (awaited) this.awaited = undefined;
-      if (awaited || (prompt.kind === 'question' && this.attends)) void this.turnTo(prompt.promptId, !awaited);
+      if (awaited || (prompt.kind === 'question' && this.attends))
+        void this.turnTo(prompt.promptId, !awaited);
     });
   }
 
@@ -135,13 +182,7 @@ export class Prompts {
     const pending: Pending = { prompt, over: over.token, settle };
     this.cancel(prompt);
     this.open.set(prompt.promptId, pending);
-    this.permit(pending);
     this.changed.fire();
-  }
-
-  /** Answers what the person allowed by name. */
-  private permit({ prompt, settle }: Pending): void {
-    if (prompt.kind === 'runTool' && !prompt.resumable && isAllowed(prompt.tool.name)) settle({ action: 'answer', answer: 'turn' });
   }
 
   private textOf(promptId: string): string {
@@ -149,9 +190,10 @@ export class Prompts {
     return pending ? pageOf(pending.prompt) : '';
   }
 
-  /** What interrupted turns wait for: of a server that crashed, or of an earlier day. */
+  /** Adds the prompts of interrupted turns: of a server that crashed, or of an earlier day. */
   private async recover(): Promise<void> {
     const { prompts } = await this.server.request('aside/prompt/pending', {});
-    for (const prompt of prompts) if (prompt.resumable && !this.open.has(prompt.promptId)) this.add(prompt, () => undefined);
+    for (const prompt of prompts)
+      if (prompt.resumable && !this.open.has(prompt.promptId)) this.add(prompt, () => undefined);
   }
 }

@@ -13,11 +13,11 @@ interface Change {
   preview: Diff;
   before: string[];
   blocks: Block[];
-  /** What was decided; a block that is not here is still open. */
+  /** Decisions by block; a block without one is open. */
   decided: Map<Block, boolean>;
 }
 
-/** What a command is about: a note in a thread or a block's line, a side of a diff, or what the active editor shows. */
+/** The change that a command is about: of a note in a thread, of a block's line, of a side of a diff, or of the active editor. */
 export type From = { promptId?: string } | vscode.Uri | undefined;
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
@@ -27,7 +27,10 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
   readonly onDidChange = this.content.event;
   readonly onDidChangeCodeLenses = this.lenses.event;
 
-  constructor(private readonly prompts: Prompts, subscriptions: vscode.ExtensionContext['subscriptions']) {
+  constructor(
+    private readonly prompts: Prompts,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
     prompts.review = (waiting) => this.open(waiting);
     subscriptions.push(
       this.content,
@@ -44,8 +47,19 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     const [first] = all;
     if (!first) return;
     const title = `${path.basename(vscode.Uri.parse(first.preview.uri).path)} – Aside’s change`;
-    if (all.length === 1) return vscode.commands.executeCommand('vscode.diff', side(first, 'old'), side(first, 'new'), title, { preview: false });
-    const files = all.map((it) => [vscode.Uri.parse(it.preview.uri), side(it, 'old'), side(it, 'new')]);
+    if (all.length === 1)
+      return vscode.commands.executeCommand(
+        'vscode.diff',
+        side(first, 'old'),
+        side(first, 'new'),
+        title,
+        { preview: false },
+      );
+    const files = all.map((it) => [
+      vscode.Uri.parse(it.preview.uri),
+      side(it, 'old'),
+      side(it, 'new'),
+    ]);
     await vscode.commands.executeCommand('vscode.changes', `${all.length} changes of Aside`, files);
   }
 
@@ -54,7 +68,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     const change = this.find(from);
     if (!change || !(await this.isCurrent(change))) return;
     const rejected = [...change.decided.values()].includes(false);
-    change.pending.settle({ action: 'answer', answer: 'once', newText: rejected ? this.composed(change).text : undefined });
+    change.pending.settle({
+      action: 'answer',
+      answer: 'once',
+      newText: rejected ? this.composed(change).text : undefined,
+    });
   }
 
   reject(from: From): void {
@@ -66,7 +84,14 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     const change = this.find(from);
     if (!change) return;
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
-    const block = change.blocks[at ?? Math.max(0, this.composed(change).at.findLastIndex((start) => start <= line))];
+    const block =
+      change.blocks[
+        at ??
+          Math.max(
+            0,
+            this.composed(change).at.findLastIndex((start) => start <= line),
+          )
+      ];
     if (block) change.decided.set(block, taken);
     if (change.decided.size === change.blocks.length) {
       if ([...change.decided.values()].includes(true)) await this.accept(change.pending.prompt);
@@ -78,7 +103,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     const change = this.shownIn(uri);
-    return !change ? '' : uri.query.startsWith('old:') ? change.preview.old : this.composed(change).text;
+    return !change
+      ? ''
+      : uri.query.startsWith('old:')
+        ? change.preview.old
+        : this.composed(change).text;
   }
 
   provideCodeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
@@ -86,7 +115,12 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     if (!change || uri.query.startsWith('old:')) return [];
     return this.composed(change).at.flatMap((line, at) => {
       const args = [{ promptId: change.pending.prompt.promptId }, at];
-      const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: args });
+      const lens = (title: string, command: string) =>
+        new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
+          title,
+          command,
+          arguments: args,
+        });
       const decided = change.decided.get(change.blocks[at]!);
       return [
         lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock'),
@@ -97,7 +131,10 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   private find(from: From): Change | undefined {
     if (from && 'promptId' in from) return this.change(from.promptId);
-    return this.shownIn(vscode.window.activeTextEditor?.document.uri) ?? this.shownIn(from as vscode.Uri | undefined);
+    return (
+      this.shownIn(vscode.window.activeTextEditor?.document.uri) ??
+      this.shownIn(from as vscode.Uri | undefined)
+    );
   }
 
   private shownIn(uri: vscode.Uri | undefined): Change | undefined {
@@ -111,7 +148,13 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     let change = this.changes.get(promptId);
     if (change?.pending !== pending) {
       const before = linesOf(preview.old);
-      change = { pending: pending!, preview, before, blocks: diffBlocks(before, linesOf(preview.new)), decided: new Map() };
+      change = {
+        pending: pending!,
+        preview,
+        before,
+        blocks: diffBlocks(before, linesOf(preview.new)),
+        decided: new Map(),
+      };
       this.changes.set(promptId, change);
     }
     return change;
@@ -124,11 +167,15 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
   /** Whether the file is still what the change was made for. */
   private async isCurrent({ pending, preview }: Change): Promise<boolean> {
     const document = openDocument(vscode.Uri.parse(preview.uri));
-    if (preview.version === undefined || !document || document.version === preview.version) return true;
+    if (preview.version === undefined || !document || document.version === preview.version)
+      return true;
     const back = 'Send It Back';
     const message = `${path.basename(document.fileName)} was changed since Aside proposed this; the change is made anew if you send it back.`;
     if ((await vscode.window.showWarningMessage(message, back)) === back) {
-      pending.settle({ action: 'decline', note: 'The file was changed since. Read it again, and propose the change for what it is now.' });
+      pending.settle({
+        action: 'decline',
+        note: 'The file was changed since. Read it again, and propose the change for what it is now.',
+      });
     }
     return false;
   }
@@ -139,7 +186,10 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
       if (this.prompts.get(promptId) === change.pending) continue;
       this.changes.delete(promptId);
       const shown = side(change, 'new').toString();
-      closeTabs(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown);
+      closeTabs(
+        ({ input }) =>
+          input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown,
+      );
     }
     // A tab of several changes; its kind of input has no type in the API.
     if (this.changes.size === 0) closeTabs(({ label }) => /^\d+ changes of Aside\b/.test(label));
@@ -148,5 +198,9 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
 /** A side of a change. Its path is the file's own, so that an editor takes both for the same file. */
 function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: vscode.Uri.parse(preview.uri).path, query: `${which}:${pending.prompt.promptId}` });
+  return vscode.Uri.from({
+    scheme: SCHEME,
+    path: vscode.Uri.parse(preview.uri).path,
+    query: `${which}:${pending.prompt.promptId}`,
+  });
 }

@@ -13,7 +13,10 @@ const SILENT_RESTARTS = 5;
 /** Milliseconds that a server may take to be ready; it needs some hundreds on a slow machine. */
 const READY = 30_000;
 
-type Handler<M extends keyof ClientRequests> = (params: ClientRequests[M][0], token: vscode.CancellationToken) => Promise<ClientRequests[M][1]>;
+type Handler<M extends keyof ClientRequests> = (
+  params: ClientRequests[M][0],
+  token: vscode.CancellationToken,
+) => Promise<ClientRequests[M][1]>;
 type Properties = Record<string, { enum?: string[]; markdownEnumDescriptions?: string[] }>;
 
 export class Server implements vscode.Disposable {
@@ -32,7 +35,10 @@ export class Server implements vscode.Disposable {
   /** Tells whether the server has just become ready, or is gone. */
   readonly onDidChangeRunning = this.running.event;
 
-  constructor(private readonly context: vscode.ExtensionContext, private readonly capability: Capability) {}
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly capability: Capability,
+  ) {}
 
   get isRunning(): boolean {
     return this.client?.state === State.Running;
@@ -42,17 +48,25 @@ export class Server implements vscode.Disposable {
     this.handlers.push((client) => client.onRequest(method, handler));
   }
 
-  onNotification<M extends keyof ClientNotifications>(method: M, handler: (params: ClientNotifications[M]) => void): void {
+  onNotification<M extends keyof ClientNotifications>(
+    method: M,
+    handler: (params: ClientNotifications[M]) => void,
+  ): void {
     this.handlers.push((client) => client.onNotification(method, handler));
   }
 
   /** @throws an error whose message is a sentence for the user */
-  async request<M extends keyof ServerRequests>(method: M, params: ServerRequests[M][0]): Promise<ServerRequests[M][1]> {
+  async request<M extends keyof ServerRequests>(
+    method: M,
+    params: ServerRequests[M][0],
+  ): Promise<ServerRequests[M][1]> {
     // A server that starts is waited for.
     if (!this.isRunning) await this.queue;
     if (this.client?.state === State.Starting) await this.client.start().catch(() => undefined);
     if (this.client?.state === State.Running) return this.client.sendRequest(method, params);
-    throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
+    throw new Error(
+      'The Aside server does not run; start it with the command “Aside: Restart Server”.',
+    );
   }
 
   restart(): Promise<void> {
@@ -67,10 +81,12 @@ export class Server implements vscode.Disposable {
     this.log.show();
   }
 
-  /** What a report of a problem needs, without settings or anything that was said. */
+  /** Facts for a problem report, without settings and without any text of a conversation. */
   debugInformation(): string {
     const { version } = this.context.extension.packageJSON as { version: string };
-    const server = this.binary ? `${this.binary.version}, ${this.binary.file} (${this.binary.origin})` : 'not found';
+    const server = this.binary
+      ? `${this.binary.version}, ${this.binary.file} (${this.binary.origin})`
+      : 'not found';
     return [
       `Aside ${version} in ${vscode.env.appName} ${vscode.version} on ${process.platform} ${process.arch}`,
       `server: ${server}; ${this.isRunning ? 'running' : 'stopped'}; workspace ${vscode.workspace.isTrusted ? 'trusted' : 'not trusted'}`,
@@ -81,13 +97,21 @@ export class Server implements vscode.Disposable {
 
   /** The settings that are declared, which are made from the server's own. */
   get properties(): Properties {
-    const { contributes } = this.context.extension.packageJSON as { contributes: { configuration: { properties: Properties }[] } };
-    return Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Properties;
+    const { contributes } = this.context.extension.packageJSON as {
+      contributes: { configuration: { properties: Properties }[] };
+    };
+    return Object.assign(
+      {},
+      ...contributes.configuration.map((group) => group.properties),
+    ) as Properties;
   }
 
   /** The server reads the settings anew; it is told of a trust that was granted in this way, too. */
   settingsChanged(): void {
-    if (this.isRunning) void this.client?.sendNotification('workspace/didChangeConfiguration', { settings: this.settings() });
+    if (this.isRunning)
+      void this.client?.sendNotification('workspace/didChangeConfiguration', {
+        settings: this.settings(),
+      });
   }
 
   /** For a server that was stopped. */
@@ -100,7 +124,10 @@ export class Server implements vscode.Disposable {
     return readSettings(Object.keys(this.properties));
   }
 
-  /** Ends at once what runs or starts, since a start may never come to its end by itself; then does the next, unless more was wanted meanwhile. */
+  /**
+   * Ends the running or starting server at once, since a start may never end by itself. Then runs the next action,
+   * unless another one was requested meanwhile.
+   */
   private next(work: (wish: number) => Promise<void>): Promise<void> {
     const wish = ++this.wish;
     const ended = this.client?.end();
@@ -119,24 +146,37 @@ export class Server implements vscode.Disposable {
     if (wish !== this.wish) return;
     [this.binary, this.tried] = [binary, tried];
     for (const line of tried) this.log.info(line);
-    const where = vscode.workspace.isTrusted ? 'Set aside.server.path, or put aside on your PATH.' : 'Trust the workspace to use another one.';
+    const where = vscode.workspace.isTrusted
+      ? 'Set aside.server.path, or put aside on your PATH.'
+      : 'Trust the workspace to use another one.';
     if (!binary) this.complain(`Aside found no server that runs. ${where}`);
     else await (this.client = this.newClient(binary)).start();
   }
 
   private newClient(binary: Binary): Client {
-    const client: Client = new Client('aside', 'Aside', { command: binary.file, args: ['lsp', '--stdio'] }, {
-      documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
-      outputChannel: this.log,
-      traceOutputChannel: withoutAnswers(this.protocol),
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: () => this.settings(),
-      initializationFailedHandler: () => false,
-      // A stream that fails is closed next, and only a connection that is closed is begun again.
-      errorHandler: { error: () => ({ action: ErrorAction.Continue, handled: true }), closed: () => closed() },
-      // The server's own code actions are for editors without an extension.
-      middleware: { provideCodeActions: () => [], workspace: { configuration: () => [this.settings()] } },
-    });
+    const client: Client = new Client(
+      'aside',
+      'Aside',
+      { command: binary.file, args: ['lsp', '--stdio'] },
+      {
+        documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
+        outputChannel: this.log,
+        traceOutputChannel: withoutAnswers(this.protocol),
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        initializationOptions: () => this.settings(),
+        initializationFailedHandler: () => false,
+        // A stream that fails is closed next, and only a connection that is closed is begun again.
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => closed(),
+        },
+        // The server's own code actions are for editors without an extension.
+        middleware: {
+          provideCodeActions: () => [],
+          workspace: { configuration: () => [this.settings()] },
+        },
+      },
+    );
     const usual = client.createDefaultErrorHandler(SILENT_RESTARTS);
     const closed = async () => {
       // One that was ended on purpose has nothing to tell.
@@ -145,7 +185,10 @@ export class Server implements vscode.Disposable {
       // A server that could not begin would end in the same way again.
       if (client.state !== State.Running) return { action: CloseAction.DoNotRestart };
       const result = await usual.closed();
-      if (result.action === CloseAction.DoNotRestart) this.complain(`The Aside server ended ${SILENT_RESTARTS + 1} times in a short time, so it is not started again.`);
+      if (result.action === CloseAction.DoNotRestart)
+        this.complain(
+          `The Aside server ended ${SILENT_RESTARTS + 1} times in a short time, so it is not started again.`,
+        );
       return result;
     };
     client.capability = this.capability;
@@ -154,16 +197,18 @@ export class Server implements vscode.Disposable {
     client.onDidChangeState(({ oldState, newState }) => {
       clearTimeout(late);
       if (newState === State.Starting) late = setTimeout(() => this.giveUp(client), READY);
-      if (newState === State.Running || oldState === State.Running) this.running.fire(newState === State.Running);
+      if (newState === State.Running || oldState === State.Running)
+        this.running.fire(newState === State.Running);
       if (newState === State.StartFailed) {
         client.kill();
-        if (this.client === client) this.complain('The Aside server did not start; its log has the reason.');
+        if (this.client === client)
+          this.complain('The Aside server did not start; its log has the reason.');
       }
     });
     return client;
   }
 
-  /** Its start fails with its process. */
+  /** Starts a client. The start fails if the process ends. */
   private giveUp(client: Client): void {
     this.log.error(`the server was not ready within ${READY / 1000} s, and was ended`);
     client.kill();
@@ -172,12 +217,17 @@ export class Server implements vscode.Disposable {
   private complain(message: string): void {
     this.log.error(message);
     const actions = { 'Show Logs': () => this.log.show(), Restart: () => this.restart() };
-    void vscode.window.showErrorMessage(message, ...Object.keys(actions)).then((chosen) => chosen && actions[chosen as keyof typeof actions]());
+    void vscode.window
+      .showErrorMessage(message, ...Object.keys(actions))
+      .then((chosen) => chosen && actions[chosen as keyof typeof actions]());
   }
 }
 
 /** The trace of the protocol without what a person answers, which may be a secret. */
 function withoutAnswers(channel: vscode.LogOutputChannel): vscode.LogOutputChannel {
   const trace = (message: string) => channel.trace(traced(message));
-  return new Proxy(channel, { get: (target, name) => (name === 'trace' ? trace : (Reflect.get(target, name, target) as unknown)) });
+  return new Proxy(channel, {
+    get: (target, name) =>
+      name === 'trace' ? trace : (Reflect.get(target, name, target) as unknown),
+  });
 }

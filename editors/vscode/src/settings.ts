@@ -9,10 +9,13 @@ const OWN = new Set(['server.path', 'trace.server']);
 export function readSettings(properties: string[]): Settings {
   const layers: Settings = { config: {}, workspaceConfig: {}, trusted: vscode.workspace.isTrusted };
   const all = vscode.workspace.getConfiguration('aside');
-  for (const key of properties.map((property) => property.slice('aside.'.length)).filter((it) => !OWN.has(it))) {
+  for (const key of properties
+    .map((property) => property.slice('aside.'.length))
+    .filter((it) => !OWN.has(it))) {
     const values = all.inspect(key);
     put(layers.config, key, values?.globalValue);
-    if (layers.trusted) put(layers.workspaceConfig, key, values?.workspaceFolderValue ?? values?.workspaceValue);
+    if (layers.trusted)
+      put(layers.workspaceConfig, key, values?.workspaceFolderValue ?? values?.workspaceValue);
   }
   return layers;
 }
@@ -27,4 +30,5 @@ function put(layer: object, key: string, value: unknown): void {
   table[last] = isTable(value) && isTable(table[last]) ? { ...value, ...table[last] } : value;
 }
 
-const isTable = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTable = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

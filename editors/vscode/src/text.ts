@@ -1,35 +1,48 @@
 // Text of models, tools and servers, made fit to be shown.
 
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Plain text in which characters that cannot be seen, or that turn the others around, are spelled out. */
 export const visible = (text: string): string =>
-  text.replace(/\r\n/g, '\n').replace(HIDDEN, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+  text
+    .replace(/\r\n/g, '\n')
+    .replace(HIDDEN, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
 
 /** A line of the protocol's trace without what a person answered, which may be a secret. */
 export const traced = (message: string): string =>
-  /^Sending response 'aside\/prompt |"send-response"/.test(message) ? message.split(/\n|,"message":/)[0]! : message;
+  /^Sending response 'aside\/prompt |"send-response"/.test(message)
+    ? message.split(/\n|,"message":/)[0]!
+    : message;
 
 /** A number of things, in words. */
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, what: string): string =>
+  `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Lines that a message box shows, and about how many columns each has. */
 const BOX = { lines: 20, columns: 80 };
 
-/** Whether a text is too long for a message box, where its lines are wrapped; what is wide takes two columns. */
+/** Whether a text is too long for a message box, which wraps lines. A wide character takes two columns. */
 export function isLong(text: string): boolean {
-  const rows = text.split('\n').map((line) => Math.ceil(line.replace(/[^\u0000-\u02ff]/g, 'xx').length / BOX.columns) || 1);
+  const rows = text
+    .split('\n')
+    .map((line) => Math.ceil(line.replace(/[^\u0000-\u02ff]/g, 'xx').length / BOX.columns) || 1);
   return rows.reduce((sum, it) => sum + it, 0) > BOX.lines;
 }
 
 /** The same text for a message box, which would leave out what indents its lines. */
-export const boxed = (text: string): string => text.replace(/^[ \t]+|[ \t]{2,}/gm, (gap) => gap.replaceAll('\t', '    ').replaceAll(' ', '\u00a0'));
+export const boxed = (text: string): string =>
+  text.replace(/^[ \t]+|[ \t]{2,}/gm, (gap) =>
+    gap.replaceAll('\t', '    ').replaceAll(' ', '\u00a0'),
+  );
 
 /** One line of plain text, as markdown. */
 export const escaped = (text: string): string =>
-  visible(text).replace(/\s+/g, ' ').replace(/[\\`*_{}[\]()#+\-.!<>|~&]/g, '\\$&');
+  visible(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[\\`*_{}[\]()#+\-.!<>|~&]/g, '\\$&');
 
-/** A text of several lines, as markdown that shows it as it is; without a language it would get the colours of the document's. */
+/** A text of several lines as a block of code. Without a language it would get the colours of the document's language. */
 export function fenced(text: string, language = 'text'): string {
   const ticks = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(Math.max(3, ...ticks.map((run) => run.length + 1)));
@@ -37,7 +50,8 @@ export function fenced(text: string, language = 'text'): string {
 }
 
 /** A block of code whose fence begins a line, and not the last one, which fences nothing; or lines between two empty ones. */
-const BLOCK = /^(`{3,}(?=[^`\n]*\n)|~{3,}(?=.*\n)).*(?:\n(?! {0,3}\1[`~]*[ \t]*$).*)*(?:\n.*)?|(?:^(?!`{3,}[^`\n]*\n|~{3,}.*\n).*\S.*(?:\n|$))+/gm;
+const BLOCK =
+  /^(`{3,}(?=[^`\n]*\n)|~{3,}(?=.*\n)).*(?:\n(?! {0,3}\1[`~]*[ \t]*$).*)*(?:\n.*)?|(?:^(?!`{3,}[^`\n]*\n|~{3,}.*\n).*\S.*(?:\n|$))+/gm;
 
 /**
  * A model's markdown in which no image is loaded; nothing else is taken away. Outside of fences, what could begin a block of HTML, a
@@ -51,5 +65,6 @@ export const harmless = (markdown: string): string =>
     return inert.includes('](') ? inert.replace(/!\[/g, '!\u2060[') : inert;
   });
 
-/** What went wrong, to be told to the user. */
-export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** The message of an error, for the user. */
+export const sentence = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -19,10 +19,10 @@ type Note = vscode.Comment & { promptId?: string };
 
 interface Thread {
   readonly on: vscode.CommentThread;
-  /** What was selected when it was opened. */
+  /** The selection when the thread was opened. */
   readonly about: vscode.Range;
   conversationId?: string;
-  /** What ended turns said. */
+  /** Notes of the turns that have ended. */
   past: Note[];
   turn?: { id: string; said: Note; text: TurnText };
   timer?: NodeJS.Timeout;
@@ -37,12 +37,20 @@ export class Threads {
   private readonly threads = new Set<Thread>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
-  /** What the person was last let begin a thread about. */
+  /** The place at which the person may begin a thread. */
   private asked?: vscode.Location;
 
   /** @param pasted the folder of what was pasted */
-  constructor(private readonly server: Server, private readonly prompts: Prompts, private readonly pasted: vscode.Uri, subscriptions: vscode.ExtensionContext['subscriptions']) {
-    this.controller.options = { prompt: 'Ask, or add to what Aside is doing', placeHolder: 'Message, with @path, @selection, @diagnostics or @open' };
+  constructor(
+    private readonly server: Server,
+    private readonly prompts: Prompts,
+    private readonly pasted: vscode.Uri,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
+    this.controller.options = {
+      prompt: 'Ask, or add to what Aside is doing',
+      placeHolder: 'Message, with @path, @selection, @diagnostics or @open',
+    };
     server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) => {
       const thread = this.of(conversationId, turnId);
       thread?.turn?.text.apply(update);
@@ -66,10 +74,16 @@ export class Threads {
   async compose(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
-    if (!vscode.workspace.getConfiguration('comments').get('visible')) throw new Error('The setting comments.visible hides its threads; turn it on.');
-    const { document: { uri }, selection } = editor;
+    if (!vscode.workspace.getConfiguration('comments').get('visible'))
+      throw new Error('The setting comments.visible hides its threads; turn it on.');
+    const {
+      document: { uri },
+      selection,
+    } = editor;
     const range = reach(selection);
-    const there = this.find(({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line);
+    const there = this.find(
+      ({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line,
+    );
     if (there) {
       there.on.collapsibleState = Expanded;
       editor.selection = new vscode.Selection(range.end, range.end);
@@ -86,14 +100,25 @@ export class Threads {
       };
       this.controller.commentingRangeProvider = { provideCommentingRanges };
     });
-    // When this comes back, what was answered above has arrived.
+    // The ranges above have arrived when this command returns.
     await vscode.commands.executeCommand('setContext', 'aside.asks', true);
-    const [startLineNumber, endLineNumber, endColumn] = [range.start.line + 1, range.end.line + 1, range.end.character + 1];
-    await vscode.commands.executeCommand('workbench.action.addComment', { range: { startLineNumber, endLineNumber, endColumn } });
+    const [startLineNumber, endLineNumber, endColumn] = [
+      range.start.line + 1,
+      range.end.line + 1,
+      range.end.character + 1,
+    ];
+    await vscode.commands.executeCommand('workbench.action.addComment', {
+      range: { startLineNumber, endLineNumber, endColumn },
+    });
   }
 
   /** Asks in a new thread at the end of a range. */
-  ask(uri: vscode.Uri, range: vscode.Range, message: string, more: Attachment[] = []): Promise<void> {
+  ask(
+    uri: vscode.Uri,
+    range: vscode.Range,
+    message: string,
+    more: Attachment[] = [],
+  ): Promise<void> {
     return this.start(this.open(uri, range), message, more);
   }
 
@@ -102,9 +127,15 @@ export class Threads {
     if (!message.trim()) return;
     const about = this.asked?.uri.toString() === on.uri.toString() ? this.asked.range : on.range;
     // One that the person has just begun is new here.
-    const thread = this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
+    const thread =
+      this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
     const running = thread.turn?.text.outcome === undefined && thread.turn;
-    const steered = running && this.server.request('aside/turn/steer', { turnId: running.id, message }).then(() => true, () => false);
+    const steered =
+      running &&
+      this.server.request('aside/turn/steer', { turnId: running.id, message }).then(
+        () => true,
+        () => false,
+      );
     if (!(await steered)) await this.start(thread, message, []);
   }
 
@@ -116,9 +147,13 @@ export class Threads {
   async undo(on: vscode.CommentThread): Promise<void> {
     const thread = this.find((it) => it.on === on);
     if (!thread?.turn) return;
-    const { files, untracked } = await this.server.request('aside/turn/undo', { turnId: thread.turn.id });
+    const { files, untracked } = await this.server.request('aside/turn/undo', {
+      turnId: thread.turn.id,
+    });
     const names = files.map((uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri)));
-    thread.turn.text.note(`Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`);
+    thread.turn.text.note(
+      `Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`,
+    );
     this.render(thread);
   }
 
@@ -148,7 +183,9 @@ export class Threads {
 
   /** The titles of what runs, and whether anything does. */
   get work(): { busy: boolean; tools: string[] } {
-    const turns = [...this.threads].flatMap(({ turn }) => (turn && turn.text.outcome === undefined ? [turn.text] : []));
+    const turns = [...this.threads].flatMap(({ turn }) =>
+      turn && turn.text.outcome === undefined ? [turn.text] : [],
+    );
     return { busy: turns.length > 0, tools: turns.flatMap((turn) => turn.running) };
   }
 
@@ -170,12 +207,26 @@ export class Threads {
   private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
     const { on, about, turn: last, conversationId } = thread;
     if (last) thread.past.push(last.said, answerNote(last.text));
-    const { id, text } = (thread.turn = { id: randomUUID(), said: note(message, YOU), text: new TurnText() });
+    const { id, text } = (thread.turn = {
+      id: randomUUID(),
+      said: note(message, YOU),
+      text: new TurnText(),
+    });
     this.render(thread);
     try {
-      const attachments = [...(last ? [] : [place(on.uri, about)]), ...more, ...(await readAttachments(message, this.pasted, on.uri, about))];
+      const attachments = [
+        ...(last ? [] : [place(on.uri, about)]),
+        ...more,
+        ...(await readAttachments(message, this.pasted, on.uri, about)),
+      ];
       const root = rootOf(on.uri)?.toString();
-      const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments, root });
+      const started = await this.server.request('aside/turn/start', {
+        conversationId,
+        turnId: id,
+        message,
+        attachments,
+        root,
+      });
       thread.conversationId = started.conversationId;
     } catch (error) {
       text.note(`**${escaped(sentence(error))}**`);
@@ -186,12 +237,15 @@ export class Threads {
 
   /** The thread of a turn; one that was resumed from the list gets a new one beside the cursor. */
   private of(conversationId: string, turnId: string): Thread | undefined {
-    const known = this.find((it) => it.turn?.id === turnId) ?? this.find((it) => it.conversationId === conversationId);
+    const known =
+      this.find((it) => it.turn?.id === turnId) ??
+      this.find((it) => it.conversationId === conversationId);
     const editor = vscode.window.activeTextEditor;
     const thread = known ?? (editor && this.open(editor.document.uri, editor.selection));
     if (!thread) return undefined;
     thread.conversationId = conversationId;
-    if (thread.turn?.id !== turnId) thread.turn = { id: turnId, said: note('(resumed)', YOU), text: new TurnText() };
+    if (thread.turn?.id !== turnId)
+      thread.turn = { id: turnId, said: note('(resumed)', YOU), text: new TurnText() };
     if (thread.turn.text.outcome === 'interrupted') delete thread.turn.text.outcome;
     return thread;
   }
@@ -211,16 +265,27 @@ export class Threads {
       delete thread.timer;
       this.draw(thread);
     };
-    thread.timer = setTimeout(draw, RENDER_MS + (thread.turn?.text.length ?? 0) / RENDER_CHARACTERS);
+    thread.timer = setTimeout(
+      draw,
+      RENDER_MS + (thread.turn?.text.length ?? 0) / RENDER_CHARACTERS,
+    );
   }
 
   private draw({ on, past, turn, conversationId }: Thread): void {
     if (!turn) return;
     const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
     const { outcome, usage } = turn.text;
-    on.comments = [...past, turn.said, answerNote(turn.text), ...waiting.map(promptNote)].filter(({ body }) => typeof body === 'string' || body.value);
+    on.comments = [...past, turn.said, answerNote(turn.text), ...waiting.map(promptNote)].filter(
+      ({ body }) => typeof body === 'string' || body.value,
+    );
     on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}`;
-    const state = waiting.length ? 'waits for you' : outcome === undefined ? 'works' : outcome === 'completed' ? 'done' : outcome;
+    const state = waiting.length
+      ? 'waits for you'
+      : outcome === undefined
+        ? 'works'
+        : outcome === 'completed'
+          ? 'done'
+          : outcome;
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
   }
@@ -228,11 +293,23 @@ export class Threads {
 
 /** The lines of a selection: one that ends before the first character of a line does not reach it. */
 function reach({ start, end }: vscode.Range): vscode.Range {
-  return new vscode.Range(start, end.character === 0 && end.line > start.line ? end.translate(-1) : end);
+  return new vscode.Range(
+    start,
+    end.character === 0 && end.line > start.line ? end.translate(-1) : end,
+  );
 }
 
-function note(body: string | vscode.MarkdownString, author: vscode.CommentAuthorInformation, label?: string): Note {
-  return { body, author, mode: vscode.CommentMode.Preview, label: label === 'completed' ? undefined : label };
+function note(
+  body: string | vscode.MarkdownString,
+  author: vscode.CommentAuthorInformation,
+  label?: string,
+): Note {
+  return {
+    body,
+    author,
+    mode: vscode.CommentMode.Preview,
+    label: label === 'completed' ? undefined : label,
+  };
 }
 
 function answerNote(text: TurnText): Note {
@@ -244,11 +321,18 @@ function answerNote(text: TurnText): Note {
 function promptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context, label } = prompt;
   const body = [`**${escaped(question(prompt))}**`];
-  if (preview?.kind === 'diff') body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
+  if (preview?.kind === 'diff')
+    body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
   else if (kind !== 'question') body.push(fenced(details(prompt)));
   else if (context) body.push(fenced(context));
-  const option = (it: string) => `- ${escaped(it)}${[prompt.default].flat().includes(it) ? ' *(default)*' : ''}`;
-  if ('options' in answerType && kind === 'question') body.push(answerType.options.map(option).join('\n'));
+  const option = (it: string) =>
+    `- ${escaped(it)}${[prompt.default].flat().includes(it) ? ' *(default)*' : ''}`;
+  if ('options' in answerType && kind === 'question')
+    body.push(answerType.options.map(option).join('\n'));
   const contextValue = prompt.resumable ? 'resumable' : isChange(prompt) ? 'change' : 'question';
-  return { ...note(new vscode.MarkdownString(body.join('\n\n')), { name: visible(label) }, 'waits'), contextValue, promptId: prompt.promptId };
+  return {
+    ...note(new vscode.MarkdownString(body.join('\n\n')), { name: visible(label) }, 'waits'),
+    contextValue,
+    promptId: prompt.promptId,
+  };
 }

@@ -1,9 +1,13 @@
-// What happened in a turn, as markdown.
+// The text of a turn as markdown.
 import { escaped, fenced } from './text';
 import type { Outcome, TurnCompleted, Update, Usage } from './wire';
 
 const RESULTS = { ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
-const INQUIRIES = { asked: 'A model is asked.', answered: 'The model answered.', failed: 'The model did not answer.' };
+const INQUIRIES = {
+  asked: 'A model is asked.',
+  answered: 'The model answered.',
+  failed: 'The model did not answer.',
+};
 
 export class TurnText {
   private parts: { text: string; step?: number; call?: string; isBelow?: boolean }[] = [];
@@ -22,17 +26,21 @@ export class TurnText {
       case 'text':
         return this.say(update.text, update.step);
       case 'toolCall':
-        return this.call(update.callId, '…', update.title, { step: update.step, running: update.status === 'running' });
+        return this.call(update.callId, '…', update.title, {
+          step: update.step,
+          running: update.status === 'running',
+        });
       case 'toolResult':
         return this.result(update);
       case 'question':
-        return 'text' in update ? this.asked(update) : this.settled(update);
+        return 'outcome' in update ? this.settled(update) : this.asked(update);
       case 'inquiry':
         return this.note(`*${INQUIRIES[update.status]}*`);
       case 'steered':
         return this.note(`> ${escaped(update.text)}`);
       case 'retry':
-        if (update.discardStep !== undefined) this.parts = this.parts.filter(({ step }) => step !== update.discardStep);
+        if (update.discardStep !== undefined)
+          this.parts = this.parts.filter(({ step }) => step !== update.discardStep);
         return this.note(`*${escaped(update.reason)} The request is sent again.*`);
       case 'notice':
         return this.note(`*${escaped(update.text)}*`);
@@ -63,7 +71,11 @@ export class TurnText {
   }
 
   markdown(): string {
-    return this.parts.map(({ text }) => text).join('').replace(/\n{3,}/g, '\n\n').trim();
+    return this.parts
+      .map(({ text }) => text)
+      .join('')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
   }
 
   private say(text: string, step: number): void {
@@ -73,7 +85,12 @@ export class TurnText {
   }
 
   /** A call has one line, whatever becomes of it, and what it did below. */
-  private call(call: string, sign: string, title: string, { step, running = false, more = '' }: { step?: number; running?: boolean; more?: string } = {}): void {
+  private call(
+    call: string,
+    sign: string,
+    title: string,
+    { step, running = false, more = '' }: { step?: number; running?: boolean; more?: string } = {},
+  ): void {
     this.calls.set(call, { title, running });
     const text = `\n\n- ${sign} ${escaped(title)}\n\n${more}\n\n`;
     const there = this.parts.find((part) => part.call === call);
@@ -81,31 +98,44 @@ export class TurnText {
     else this.parts.push({ text, call, step });
   }
 
-  private result({ callId, status, summary, diff }: Extract<Update, { kind: 'toolResult' }>): void {
+  private result({
+    callId,
+    status,
+    summary,
+    diff,
+    exitStatus,
+  }: Extract<Update, { kind: 'toolResult' }>): void {
+    const sign = exitStatus ? RESULTS.error : RESULTS[status];
     const more = diff ? fenced(diff, 'diff') : status === 'error' ? escaped(summary) : '';
-    this.call(callId, RESULTS[status], this.calls.get(callId)?.title ?? callId, { more });
+    this.call(callId, sign, this.calls.get(callId)?.title ?? callId, { more });
   }
 
   /** A permission is asked for in the words of the call's own line, which tells later what was decided. */
-  private asked({ promptId, callId, promptKind, label, text }: Extract<Update, { promptKind: unknown }>): void {
+  private asked({
+    promptId,
+    callId,
+    promptKind,
+    label,
+    text,
+  }: Extract<Update, { promptKind: unknown }>): void {
     if (promptKind === 'runTool') this.call(callId, '…', text.replace(/\?$/, ''));
     this.questions.set(promptId, promptKind === 'runTool' ? '' : `${label}: ${text}`);
   }
 
-  private settled({ promptId, outcome, by = 'user', reason, answer }: Extract<Update, { outcome: unknown }>): void {
+  private settled({ promptId, text }: Extract<Update, { outcome: unknown }>): void {
     const question = this.questions.get(promptId) ?? 'A question';
-    const words = new Map<unknown, string>([[null, '(left out)'], [true, 'Yes'], [false, 'No']]);
-    const said = words.get(answer) ?? (Array.isArray(answer) ? answer.join(', ') : `${answer as string | number}`);
-    const unanswered = reason === 'user' ? 'not answered' : (reason ?? 'cancelled').replaceAll('_', ' ');
-    const told = { answered: said, redacted: '(hidden)', cancelled: `(${unanswered})` }[outcome];
-    if (question) this.note(`- ${escaped(question)} → ${escaped(told)}${by === 'user' ? '' : ` *(${escaped(by)})*`}`);
+    if (question) this.note(`- ${escaped(question)} → ${escaped(text)}`);
   }
 }
 
 /** Tokens and US dollars, in a few words. */
-export function spent(...all: Usage[]): string {
-  const sum = (of: (usage: Usage) => number) => all.reduce((total, it) => total + of(it), 0);
-  const input = sum((it) => it.inputTokens + it.cacheReadTokens + it.cacheWriteTokens);
-  const cost = all.some((it) => it.costUsd !== undefined) ? ` · $${sum((it) => it.costUsd ?? 0).toFixed(4)}` : '';
-  return `${input} tokens in, ${sum((it) => it.outputTokens)} out${cost}`;
+export function spent({
+  inputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+  outputTokens,
+  costUsd,
+}: Usage): string {
+  const cost = costUsd === undefined ? '' : ` · $${costUsd.toFixed(4)}`;
+  return `${inputTokens + cacheReadTokens + cacheWriteTokens} tokens in, ${outputTokens} out${cost}`;
 }

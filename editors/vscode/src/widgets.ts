@@ -1,17 +1,20 @@
 // Shows one prompt and gives back what the person did; nothing where it was only hidden.
 import * as vscode from 'vscode';
-import { allowAll, closeTabs, names } from './editorTools';
-import { boxed, counted, isLong, visible } from './text';
+import { closeTabs, names } from './editorTools';
+import { boxed, isLong, visible } from './text';
 import type { Answer, AnswerType, Prompt } from './wire';
+
+/** The person runs this call, and allows all tools of the editor by name. */
+export const ALLOW_TOOLS = Symbol('allow the tools of the editor');
 
 type Shown = Promise<Answer | undefined>;
 
 export interface Showing {
   /** Takes the prompt off the screen. */
   over: vscode.CancellationToken;
-  /** Which of the turn's prompts it is, with those that were just answered. */
+  /** The place among the turn's prompts, including those that were just answered. */
   position: Prompt['position'];
-  /** It came by itself, or right after another one was answered: a key that is on its way already answers nothing. */
+  /** Whether the prompt opened by itself, or right after another one. A key that is already on its way answers nothing. */
   sudden: boolean;
 }
 
@@ -19,22 +22,42 @@ export interface Showing {
 const GRACE = 500;
 
 /** Asks a question, or for a permission that is not about a diff. */
-export function show(prompt: Prompt, showing: Showing): Shown {
+export function show(
+  prompt: Prompt,
+  showing: Showing,
+): Promise<Answer | typeof ALLOW_TOOLS | undefined> {
   const { kind, answerType } = prompt;
   if (kind !== 'question') return permit(prompt, showing);
-  if (answerType.type === 'boolean') return pick(prompt, showing, [['Yes', true], ['No', false]]);
-  if ('options' in answerType) return pick(prompt, showing, answerType.options.map((it) => [it, it]));
+  if (answerType.type === 'boolean')
+    return pick(prompt, showing, [
+      ['Yes', true],
+      ['No', false],
+    ]);
+  if ('options' in answerType)
+    return pick(
+      prompt,
+      showing,
+      answerType.options.map((it) => [it, it]),
+    );
   return type(prompt, showing);
 }
 
 /** Asks for the note of a refusal; Escape takes the refusal back. */
 export async function declineWithNote(): Shown {
   const about = 'What shall the assistant know? (may be empty)';
-  const note = await vscode.window.showInputBox({ title: 'Decline', prompt: about, ignoreFocusOut: true });
+  const note = await vscode.window.showInputBox({
+    title: 'Decline',
+    prompt: about,
+    ignoreFocusOut: true,
+  });
   return note === undefined ? undefined : { action: 'decline', note: note.trim() || undefined };
 }
 
-const PERMISSIONS: Record<string, string> = { once: 'Run Once', turn: 'Run in This Turn', always: 'Always Run' };
+const PERMISSIONS: Record<string, string> = {
+  once: 'Run Once',
+  turn: 'Run in This Turn',
+  always: 'Always Run',
+};
 const ALL_THAT_READ = 'Always Run the Editor’s Tools';
 const REFUSED = 'No';
 const REFUSED_WITH_NOTE = 'No, with a Note…';
@@ -46,14 +69,19 @@ const COVERED = 8;
 
 export const pageOf = (prompt: Prompt): string => '\n'.repeat(COVERED) + details(prompt);
 
-/** A modal message with all that would run or be delivered; what is too long for one is opened below a list. */
-async function permit(prompt: Prompt, showing: Showing): Shown {
+/** Asks in a modal message with the whole text that would run or be delivered. A long text is opened below a list. */
+async function permit(
+  prompt: Prompt,
+  showing: Showing,
+): Promise<Answer | typeof ALLOW_TOOLS | undefined> {
   const offered = prompt.answerType.type === 'select' ? prompt.answerType.options : [];
-  const answers = new Map<string, unknown>(offered.flatMap((it) => (PERMISSIONS[it] ? [[PERMISSIONS[it], it]] : [])));
+  const answers = new Map<string, unknown>(
+    offered.flatMap((it) => (PERMISSIONS[it] ? [[PERMISSIONS[it], it]] : [])),
+  );
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
   let detail = details(prompt);
   if (names.includes(prompt.tool.name)) {
-    answers.set(ALL_THAT_READ, 'turn');
+    answers.set(ALL_THAT_READ, undefined);
     detail += `\n\n“${ALL_THAT_READ}” allows by name, in your settings, all of them that only read: ${names.join(', ')}.`;
   }
   const title = asked(prompt, showing);
@@ -61,54 +89,87 @@ async function permit(prompt: Prompt, showing: Showing): Shown {
   if (isLong(detail)) {
     const name = `/${prompt.tool.name}.${prompt.preview?.kind === 'command' ? 'sh' : 'txt'}`;
     const page = vscode.Uri.from({ scheme: PAGE, path: name, query: prompt.promptId });
-    const shows = ({ input }: vscode.Tab) => input instanceof vscode.TabInputText && input.uri.toString() === page.toString();
+    const shows = ({ input }: vscode.Tab) =>
+      input instanceof vscode.TabInputText && input.uri.toString() === page.toString();
     showing.over.onCancellationRequested(() => closeTabs(shows));
     await vscode.window.showTextDocument(page);
-    chosen = await vscode.window.showQuickPick([REFUSED, REFUSED_WITH_NOTE, ...answers.keys()], { title, ignoreFocusOut: true }, showing.over);
+    chosen = await vscode.window.showQuickPick(
+      [REFUSED, REFUSED_WITH_NOTE, ...answers.keys()],
+      { title, ignoreFocusOut: true },
+      showing.over,
+    );
   } else {
     const box = { modal: true, detail: boxed(detail) };
     let shownAt: number;
     do {
       shownAt = Date.now();
-      chosen = await vscode.window.showWarningMessage(title, box, ...answers.keys(), REFUSED, REFUSED_WITH_NOTE);
+      chosen = await vscode.window.showWarningMessage(
+        title,
+        box,
+        ...answers.keys(),
+        REFUSED,
+        REFUSED_WITH_NOTE,
+      );
     } while (chosen !== undefined && showing.sudden && Date.now() - shownAt < GRACE);
   }
-  if (chosen === ALL_THAT_READ) await allowAll();
+  if (chosen === ALL_THAT_READ) return ALLOW_TOOLS;
   if (chosen === REFUSED_WITH_NOTE) return declineWithNote();
-  if (chosen === REFUSED) return { action: 'answer', answer: prompt.answerType.type === 'boolean' ? false : 'no' };
+  if (chosen === REFUSED)
+    return { action: 'answer', answer: prompt.answerType.type === 'boolean' ? false : 'no' };
   return chosen === undefined ? undefined : { action: 'answer', answer: answers.get(chosen) };
 }
 
-/** What would run or be delivered, whole. */
+/** The whole text that would run or be delivered. */
 export function details({ preview, context, tool }: Prompt): string {
-  const what = !preview ? JSON.stringify(tool.arguments, undefined, 2) : preview.kind === 'diff' ? preview.new : preview.text;
+  const what = !preview
+    ? JSON.stringify(tool.arguments, undefined, 2)
+    : preview.kind === 'diff'
+      ? preview.new
+      : preview.text;
   const where = preview?.kind === 'command' ? [`in ${preview.cwd}`] : [];
   return visible([...(context ? [context] : []), what.trimEnd(), ...where].join('\n\n'));
 }
 
-/** What is asked. The text about a command is the command once more, cut. */
-export const question = ({ preview, text }: Prompt): string => (preview?.kind === 'command' ? 'Run this command?' : text);
+/** The question in one line. The server's text about a command repeats the command, shortened. */
+export const question = ({ preview, text }: Prompt): string =>
+  preview?.kind === 'command' ? 'Run this command?' : text;
 
-/** Who asks, which of several prompts it is, and what is asked. */
+/** The asker, the place among several prompts, and the question. */
 function asked(prompt: Prompt, { position: { n, of } }: Showing): string {
   return visible(`${prompt.label}${of > 1 ? ` (${n} of ${of})` : ''}: ${question(prompt)}`);
 }
 
-const oneLine = (text = ''): string => visible(text).trim().replace(/\s*\n\s*/g, ' · ');
+const oneLine = (text = ''): string =>
+  visible(text)
+    .trim()
+    .replace(/\s*\n\s*/g, ' · ');
 
 type Choice = vscode.QuickPickItem & { answer: unknown };
 
-function pick(prompt: Prompt, showing: Showing, options: [label: string, answer: unknown][]): Shown {
+function pick(
+  prompt: Prompt,
+  showing: Showing,
+  options: [label: string, answer: unknown][],
+): Shown {
   const input = vscode.window.createQuickPick<Choice>();
   const isDefault = (answer: unknown) => [prompt.default].flat().includes(answer);
-  input.items = options.map(([label, answer]) => ({ label: visible(label), answer, description: isDefault(answer) ? 'default' : '' }));
+  input.items = options.map(([label, answer]) => ({
+    label: visible(label),
+    answer,
+    description: isDefault(answer) ? 'default' : '',
+  }));
   input.placeholder = oneLine(prompt.context) || 'Escape hides it and leaves it open';
   const chosen = input.items.filter(({ description }) => description);
   const { answerType } = prompt;
   if (answerType.type !== 'multi_select') {
     // Without a default nothing is active: Enter alone says nothing then.
     input.activeItems = chosen;
-    return settle(input, prompt, showing, () => input.selectedItems[0] && { value: input.selectedItems[0].answer });
+    return settle(
+      input,
+      prompt,
+      showing,
+      () => input.selectedItems[0] && { value: input.selectedItems[0].answer },
+    );
   }
   const { minimum = 0, maximum = answerType.options.length } = answerType;
   input.canSelectMany = true;
@@ -117,7 +178,7 @@ function pick(prompt: Prompt, showing: Showing, options: [label: string, answer:
   return settle(input, prompt, showing, () => {
     const value = input.selectedItems.map(({ answer }) => answer);
     if (value.length >= minimum && value.length <= maximum) return { value };
-    // What was typed to find something hides how many it has to be.
+    // The typed filter hides the placeholder with the bounds.
     input.value = '';
     return undefined;
   });
@@ -126,35 +187,45 @@ function pick(prompt: Prompt, showing: Showing, options: [label: string, answer:
 function type(prompt: Prompt, showing: Showing): Shown {
   const input = vscode.window.createInputBox();
   input.password = prompt.answerType.type === 'secret';
-  // Where nothing says more, it says what is wanted.
-  input.prompt = oneLine(prompt.context) || read(prompt.answerType, '').problem;
+  // Without a context, the line shows the expected answer.
+  input.prompt = oneLine(prompt.context) || problem(prompt, '');
   input.ignoreFocusOut = true;
-  if (typeof prompt.default === 'string' || typeof prompt.default === 'number') input.value = `${prompt.default}`;
-  input.onDidChangeValue((value) => (input.validationMessage = value ? read(prompt.answerType, value).problem : undefined));
+  if (typeof prompt.default === 'string' || typeof prompt.default === 'number')
+    input.value = `${prompt.default}`;
+  input.onDidChangeValue(
+    (value) => (input.validationMessage = value ? problem(prompt, value) : undefined),
+  );
   return settle(input, prompt, showing, () => {
-    const { value, problem } = read(prompt.answerType, input.value);
-    input.validationMessage = problem;
-    return problem ? undefined : { value };
+    input.validationMessage = problem(prompt, input.value);
+    return input.validationMessage ? undefined : { value: read(prompt.answerType, input.value) };
   });
 }
 
-/** What was typed, as an answer. The format of a text is the server's to check; it says so, and the prompt stays open. */
-function read(type: AnswerType, text: string): { value?: unknown; problem?: string } {
-  if (type.type === 'number') {
-    const { integer, minimum = -Infinity, maximum = Infinity } = type;
-    const value = text.trim() ? Number(text) : NaN;
-    if (Number.isFinite(value) && value >= minimum && value <= maximum && (!integer || Number.isInteger(value))) return { value };
-    const bounds = [...(minimum > -Infinity ? [`at least ${minimum}`] : []), ...(maximum < Infinity ? [`at most ${maximum}`] : [])].join(' and ');
-    return { problem: `It has to be a ${integer ? 'whole ' : ''}number${bounds && `, ${bounds}`}.` };
-  }
-  if (type.type === 'secret') return text ? { value: text } : { problem: 'It cannot be empty.' };
-  const { minimum = 0, maximum = Infinity } = type as { minimum?: number; maximum?: number };
-  const { length } = Array.from(text);
-  if (length < minimum) return { problem: `It has to have at least ${counted(minimum, 'character')}.` };
-  return length > maximum ? { problem: `It may have ${counted(maximum, 'character')} at the most.` } : { value: text };
+/** The typed text as an answer; undefined if it does not fit. The server checks the format of a text. */
+function read(type: AnswerType, text: string): string | number | undefined {
+  if (type.type === 'secret') return text || undefined;
+  const { minimum = -Infinity, maximum = Infinity } = type as {
+    minimum?: number;
+    maximum?: number;
+  };
+  const isWithin = (count: number) => count >= minimum && count <= maximum;
+  if (type.type !== 'number') return isWithin(Array.from(text).length) ? text : undefined;
+  const value = text.trim() ? Number(text) : NaN;
+  return Number.isFinite(value) && isWithin(value) && (!type.integer || Number.isInteger(value))
+    ? value
+    : undefined;
 }
 
-const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({ iconPath: new vscode.ThemeIcon(icon), tooltip });
+/** The reason why a typed text is not an answer. */
+function problem({ answerType, expects }: Prompt, text: string): string | undefined {
+  if (read(answerType, text) !== undefined) return undefined;
+  return `Type ${expects ?? 'an answer'}.`;
+}
+
+const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
+  iconPath: new vscode.ThemeIcon(icon),
+  tooltip,
+});
 const SKIP = button('debug-step-over', 'Skip');
 const DECLINE = button('circle-slash', 'Decline with a note');
 const LEAVE_OUT = button('dash', 'Leave it out');
@@ -162,7 +233,12 @@ const REMEMBER = button('pin', 'Answer for the rest of this turn');
 const REMEMBERED = button('pinned', 'Answer only this time');
 
 /** Shows an input with the actions that all prompts have, and waits for what becomes of it. */
-function settle(input: vscode.InputBox | vscode.QuickPick<Choice>, prompt: Prompt, showing: Showing, accept: () => { value?: unknown } | undefined): Shown {
+function settle(
+  input: vscode.InputBox | vscode.QuickPick<Choice>,
+  prompt: Prompt,
+  showing: Showing,
+  accept: () => { value?: unknown } | undefined,
+): Shown {
   let remember = false;
   const shownAt = Date.now();
   const title = () => {
@@ -181,7 +257,8 @@ function settle(input: vscode.InputBox | vscode.QuickPick<Choice>, prompt: Promp
     input.onDidAccept(() => {
       if (showing.sudden && Date.now() - shownAt < GRACE) return;
       const accepted = accept();
-      if (accepted) done({ action: 'answer', answer: accepted.value, remember: remember || undefined });
+      if (accepted)
+        done({ action: 'answer', answer: accepted.value, remember: remember || undefined });
     });
     input.onDidTriggerButton((pressed) => {
       if (pressed === SKIP) done({ action: 'cancel' });

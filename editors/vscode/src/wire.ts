@@ -1,30 +1,51 @@
-// The messages that this editor sends and reads, as ../PROTOCOL.md has them. A test compiles every sample of them against these types.
+// The messages that this editor sends and reads; see ../PROTOCOL.md. A test compiles every sample against these types.
 import type { Range } from 'vscode-languageclient/node';
 
 export const VERSION = 1;
 
 export type Outcome = 'completed' | 'cancelled' | 'failed' | 'interrupted';
 
-export type ClientTool = { name: string; description: string; inputSchema: object; readOnly: boolean };
+/** A tool of the client’s own. This editor has none. */
+type ClientTool = { name: string; description: string; inputSchema: object; readOnly: boolean };
 
 /** `capabilities.experimental.aside` of this client. */
-export type Capability = { version: number; prompt: boolean; secret: boolean; save: boolean; tools: ClientTool[] };
+export interface Capability {
+  version: number;
+  prompt: boolean;
+  secret: boolean;
+  save: boolean;
+  /** The names of the server’s editor tools that this client serves. */
+  editorTools: string[];
+  tools?: ClientTool[];
+}
 
 /** Settings by who made them; a setting of the workspace never counts as the user's. */
 export type Settings = { config: object; workspaceConfig: object; trusted: boolean };
 
 export type Attachment = { uri: string; range?: Range; text?: string };
 
-/** What a turn may be told beside its message; but for the folder, this editor leaves it to the settings. */
-type TurnOptions = { model?: string; mode?: 'ask' | 'edits' | 'plan' | 'auto'; toolChoice?: string; schema?: object; root?: string };
+/** Options of a turn. This editor sends only the folder and leaves the rest to the settings. */
+type TurnOptions = {
+  model?: string;
+  mode?: 'ask' | 'edits' | 'plan' | 'auto';
+  toolChoice?: string;
+  schema?: object;
+  root?: string;
+};
 type StartTurn = Partial<OfTurn> & TurnOptions & { message: string; attachments?: Attachment[] };
 
 type ConversationStatus = 'idle' | 'running' | 'waiting' | 'interrupted';
-type Counts = { turns: number; prompts: number };
-export type ConversationItem = OfConversation & Counts & { title: string; createdAt: string; updatedAt: string; status: ConversationStatus };
-type ReadTurn = { turnId: string; startedAt: string; message: string; updates: Update[]; outcome?: Outcome };
+type Counts = { turns: number; prompts: number; usage: Usage };
+export type ConversationItem = OfConversation &
+  Counts & { title: string; createdAt: string; updatedAt: string; status: ConversationStatus };
 type Prices = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
-type Model = { id: string; contextWindow?: number; maxOutput?: number; reasoning: boolean; prices?: Prices };
+type Model = {
+  id: string;
+  contextWindow?: number;
+  maxOutput?: number;
+  reasoning: boolean;
+  prices?: Prices;
+};
 
 type Bounds = { minimum?: number; maximum?: number };
 export type AnswerType =
@@ -45,6 +66,7 @@ export interface Prompt extends OfTurn {
   text: string;
   context?: string;
   answerType: AnswerType;
+  expects?: string;
   optional?: boolean;
   default?: unknown;
   remember: boolean;
@@ -60,16 +82,51 @@ export type Answer =
   | { action: 'decline'; note?: string }
   | { action: 'cancel' };
 
-type Tokens = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number };
+type Tokens = {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+};
 export type Usage = Tokens & { costUsd?: number; contextWindow?: number };
 
 export type Update =
   | { kind: 'text' | 'reasoning'; step: number; text: string }
-  | { kind: 'toolCall'; step: number; callId: string; name: string; title: string; arguments: object; status: 'waiting' | 'running' }
+  | {
+      kind: 'toolCall';
+      step: number;
+      callId: string;
+      name: string;
+      title: string;
+      arguments: object;
+      status: 'waiting' | 'running';
+    }
   | { kind: 'toolOutput'; callId: string; text: string }
-  | { kind: 'toolResult'; callId: string; status: 'ok' | 'error' | 'cancelled' | 'denied'; summary: string; exitStatus?: number; diff?: string }
-  | { kind: 'question'; promptId: string; callId: string; promptKind: Prompt['kind']; label: string; text: string }
-  | { kind: 'question'; promptId: string; outcome: 'answered' | 'redacted' | 'cancelled'; by?: string; reason?: string; answer?: unknown }
+  | {
+      kind: 'toolResult';
+      callId: string;
+      status: 'ok' | 'error' | 'cancelled' | 'denied';
+      summary: string;
+      exitStatus?: number;
+      diff?: string;
+    }
+  | {
+      kind: 'question';
+      promptId: string;
+      callId: string;
+      promptKind: Prompt['kind'];
+      label: string;
+      text: string;
+    }
+  | {
+      kind: 'question';
+      promptId: string;
+      outcome: 'answered' | 'redacted' | 'cancelled';
+      by?: string;
+      reason?: string;
+      answer?: unknown;
+      text: string;
+    }
   | { kind: 'inquiry'; callIds: string[]; status: 'asked' | 'answered' | 'failed' }
   | { kind: 'edit'; callId: string; uris: string[] }
   | { kind: 'steered'; text: string }
@@ -90,18 +147,26 @@ export interface TurnCompleted extends OfTurn {
   structured?: unknown;
   error?: { code: string; message: string };
   usage: Usage;
-  refusals: { tool: string; arguments: unknown; reason: string; text: string }[];
+  refusals: { tool: string; arguments: unknown; reason: string; key?: string; text: string }[];
   prompts: Prompt[];
 }
 
-type Status = { health: 'ok' | 'warning' | 'error'; busy: boolean; message?: string; model?: string; pendingPrompts: number };
+type Status = {
+  health: 'ok' | 'warning' | 'error';
+  busy: boolean;
+  message?: string;
+  model?: string;
+  pendingPrompts: number;
+};
 
 /** Requests of this editor: what each sends and gets. */
 export interface ServerRequests {
   'aside/conversation/delete': [OfConversation, Nothing];
   'aside/conversation/fork': [OfConversation & { turnId?: string }, OfConversation];
-  'aside/conversation/list': [{ cursor?: string; limit?: number; query?: string }, { items: ConversationItem[]; nextCursor?: string }];
-  'aside/conversation/read': [OfConversation & { after?: string; limit?: number }, { turns: ReadTurn[]; next?: string }];
+  'aside/conversation/list': [
+    { cursor?: string; limit?: number; query?: string },
+    { items: ConversationItem[]; nextCursor?: string },
+  ];
   'aside/conversation/rename': [OfConversation & { title: string }, Nothing];
   'aside/conversation/transcript': [OfConversation, { text: string }];
   'aside/model/list': [Nothing, { models: Model[] }];
@@ -117,13 +182,19 @@ export interface ServerRequests {
 export interface ClientRequests {
   'aside/document/save': [{ uri: string }, Nothing];
   'aside/prompt': [Prompt, Answer];
-  'aside/tool/call': [{ callId: string; name: string; arguments: object; root: string }, { content: string; isError: boolean }];
+  'aside/tool/call': [
+    { callId: string; name: string; arguments: object; root: string },
+    { content: string; isError: boolean },
+  ];
 }
 
 /** Notifications of the server. */
 export interface ClientNotifications {
   'aside/conversation/changed': OfConversation;
-  'aside/prompt/dismiss': { promptId: string; reason: 'withdrawn' | 'remembered' | 'permitted' | 'answered_elsewhere' };
+  'aside/prompt/dismiss': {
+    promptId: string;
+    reason: 'withdrawn' | 'remembered' | 'permitted' | 'answered_elsewhere';
+  };
   'aside/status': Status;
   'aside/turn/completed': TurnCompleted;
   'aside/turn/update': TurnUpdate;

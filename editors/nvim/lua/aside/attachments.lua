@@ -1,4 +1,4 @@
---- What goes along with a message: a range of a buffer, and what `@` names in it.
+--- Attachments of a message: a range of a buffer, and the files that `@` names.
 local client = require('aside.client')
 
 local M = {}
@@ -64,7 +64,7 @@ function M.diagnostic(item, root)
   return ('%s: %s: %s%s'):format(at, severity, item.message, source)
 end
 
---- What a message names with `@`. A word that is neither known nor a file is only a word.
+--- The attachments that a message names with `@`. A word that is neither known nor a file is left alone.
 ---@return table[] attachments
 function M.named(message, buf)
   local all = {}

@@ -93,7 +93,7 @@ end
 
 ---@param client vim.lsp.Client
 local function on_init(client)
-  -- What it said before it was stopped may come afterwards.
+  -- Messages from before the stop may arrive afterwards.
   if not run or run.stopped or run.rpc ~= client.rpc then return end
   M.client, run.client = client, client
   log.write('started the server')
@@ -138,7 +138,7 @@ local function on_exit(this, code, signal)
   if not this.client and not this.stopped then
     return give_up('the server did not start; :checkhealth aside says more, :LspLog has what it said')
   end
-  -- It is started again for what was wanted since then.
+  -- The server starts again for requests that came since then.
   if not crashed then return #waiting > 0 and M.ready() end
   local now, often = os.time(), 'the server crashed %d times in %d s and stays down; :Aside ask starts it'
   crashes = vim.tbl_filter(function(at) return now - at < WITHIN end, crashes)
@@ -188,12 +188,12 @@ local function start(dispatchers)
   return this.rpc
 end
 
---- What `vim.lsp.start` and `vim.lsp.enable` take.
+--- The configuration for `vim.lsp.start` and `vim.lsp.enable`.
 ---@return vim.lsp.Config
 function M.config()
   local tools = require('aside.tools')
   local mine = { config = vim.tbl_extend('force', vim.empty_dict(), config.get().settings) }
-  local aside = { version = 1, prompt = true, secret = true, save = true, tools = tools.declared() }
+  local aside = { version = 1, prompt = true, secret = true, save = true, editorTools = tools.served() }
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   return {
     name = 'aside',
@@ -222,7 +222,7 @@ end
 function M.ready(act)
   if run and run.client and not run.stopped and not run.over then return act and act() end
   waiting[#waiting + 1] = act
-  -- It is done when that is ready; where it ends, what follows is decided then.
+  -- The action runs when that process is ready, and `on_exit` decides if it ends before.
   if run then return end
   local found, reasons = server.find()
   if not found then

@@ -30,7 +30,7 @@ local function ask(message, buf, range, new, also)
   require('aside.turn').ask({ message = message, attachments = #all > 0 and all or nil, anchor = anchor, new = new })
 end
 
---- What another module carries out.
+--- A function of another module, loaded when it is called.
 local function of(module, name)
   return function(text) require('aside.' .. module)[name](text) end
 end

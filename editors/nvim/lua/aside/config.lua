@@ -1,4 +1,4 @@
---- What the user configures: `vim.g.aside`, a table or a function that returns one. Nothing has to be set.
+--- The user's configuration: `vim.g.aside`, a table or a function that returns one. Everything is optional.
 
 ---@class aside.Config
 ---@field server? string The program. Empty: the one on PATH, else the one where cargo installs.
@@ -57,7 +57,7 @@ function M.names(all)
   return vim.iter(vim.spairs(all)):map(function(name) return name end):join(', ')
 end
 
---- What is wrong, a sentence each.
+--- Mistakes in a configuration, one sentence each.
 ---@return string[]
 local function check(defaults, given, path)
   local wrong, is_key = {}, defaults == M.defaults.keys

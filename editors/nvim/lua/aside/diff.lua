@@ -9,7 +9,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 ---@field added string[]
 ---@field take? boolean what the person decided
 
---- Where two texts differ: line and count in the old one, line and count in the new one.
+--- Differences of two texts: line and count in the old one, line and count in the new one.
 ---@return integer[][]
 local function indices(old, new)
   return diff(old, new, { result_type = 'indices', algorithm = 'histogram' }) --[[@as integer[][] ]]

@@ -11,7 +11,7 @@ M['workspace/applyEdit'] = function(_, params, context)
     or version and version ~= vim.lsp.util.buf_versions[buf] and 'it was changed meanwhile'
     or not vim.bo[buf].modifiable and "'modifiable' is off" ---@diagnostic disable-line: undefined-field
   if why then return { applied = false, failureReason = why } end
-  -- It is one step of undo, also while the person types in the buffer: setting the option ends a step.
+  -- The edit is one step of undo, also while the person types in the buffer: setting the option ends a step.
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
   vim.lsp.util.apply_text_edits(edit.edits, buf, vim.lsp.get_client_by_id(context.client_id).offset_encoding)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
@@ -67,7 +67,7 @@ M['window/showMessage'] = function(_, params)
   log.say(params.message, params.type == 1 and 'ErrorMsg' or params.type == 2 and 'WarningMsg' or nil)
 end
 
---- Nor does a list that a server may send to any editor. Nothing is answered.
+--- A list of actions does not stand in the way either. The reply chooses none of them.
 M['window/showMessageRequest'] = function(context, params)
   M['window/showMessage'](context, params)
   return vim.NIL

@@ -27,8 +27,8 @@ local function connection()
   local folders = vim.tbl_map(function(folder) return vim.uri_to_fname(folder.uri) end, running.workspace_folders or {})
   health.ok('the server runs for ' .. table.concat(folders, ', '))
   if (status.health or 'ok') ~= 'ok' then
-    local untrusted = status.message:find('not trusted')
-    health.warn(status.message, untrusted and { ':Aside trust shows what trust means' } or {})
+    -- A server of health `warning` is one whose workspace is not trusted.
+    health.warn(status.message, status.health == 'warning' and { ':Aside trust shows what trust means' } or {})
   end
   local allowed = require('aside.tools').allowed
   if vim.fn.filereadable(allowed) == 1 then

@@ -1,4 +1,4 @@
---- What a configuration may call.
+--- Functions for the user's configuration.
 local M = {}
 
 --- A short text for a status line: what waits, what runs, what is wrong. Empty where the server does not run.

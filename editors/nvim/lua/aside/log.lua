@@ -3,7 +3,7 @@ local M = {}
 
 M.path = vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'aside.log')
 
---- What may be secret never comes here: no message, no answer, no command.
+--- Secrets are never logged: no message, no answer, no command.
 function M.write(text)
   pcall(vim.fn.mkdir, vim.fs.dirname(M.path), 'p')
   pcall(vim.fn.writefile, { os.date('!%Y-%m-%dT%H:%M:%SZ ') .. text }, M.path, 'a')
@@ -37,7 +37,7 @@ function M.say(text, highlight, hint)
   if vim.o.cmdheight == 0 then return end
   local mode = vim.api.nvim_get_mode()
   if not mode.blocking and mode.mode:match('^[niv]$') then
-    -- What was said before is written over, not pushed up.
+    -- The new message replaces the previous one.
     vim.cmd.redraw()
     local room = vim.v.echospace - vim.fn.strdisplaywidth(hint or '')
     vim.api.nvim_echo({ { M.short('Aside: ' .. text, room) .. (hint or ''), highlight } }, true, {})

@@ -17,7 +17,7 @@ local function pick(items, prompt, format, picked)
   end)
 end
 
---- What can be done with a conversation.
+--- Actions on a conversation.
 ---@type table<string, fun(item: { conversationId: string, title: string })>
 local acts = { Resume = function(item) turn.resume(item.conversationId) end }
 
@@ -103,7 +103,7 @@ function M.model(model)
   end)
 end
 
---- What trust in a folder would change, whole.
+--- The full preview of trust in a folder.
 local function trust_lines(folder, preview)
   local lines = { vim.fn.fnamemodify(folder, ':~'), '' }
   local function section(title, items, format)

@@ -1,4 +1,4 @@
---- What waits for a person. Nothing opens by itself: a prompt that arrives is a mark, a sign and one line below; it is
+--- Prompts that wait for a person. None opens by itself: a prompt that arrives is a mark, a sign and one line below. It is
 --- shown when the person turns to it.
 local client = require('aside.client')
 local config = require('aside.config')
@@ -14,14 +14,16 @@ local M = {}
 ---@field sign? { buf: integer, mark: integer }
 ---@field settling? boolean whether the server was told what the person decided
 
----@alias aside.Done fun(settled: boolean) what follows when the person is done with a prompt, or leaves it for later
+--- Called when the person is done with a prompt, or leaves it for later. The server answers the prompts that `answered`
+--- selects.
+---@alias aside.Done fun(settled: boolean, answered?: fun(prompt: aside.Prompt): boolean)
 
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
 local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
 local wanted ---@type string? a prompt that the person turned to before its turn was resumed
 
---- Those that are not decided; what was interrupted, perhaps long ago, comes last.
+--- The prompts without a decision. Prompts of interrupted turns come last.
 ---@return aside.Prompt[]
 function M.open()
   local first, last = {}, {}
@@ -31,7 +33,7 @@ function M.open()
   return vim.list_extend(first, last)
 end
 
---- Where it is about, or else where its turn was asked.
+--- Places the sign of a prompt at its change, or else where its turn was asked.
 local function place_sign(prompt)
   local buf, row = require('aside.review').place(prompt)
   local view = not buf and require('aside.view').of(prompt.conversationId)
@@ -78,8 +80,6 @@ local function given(value, remember) return { action = 'answer', answer = value
 function M.arrive(prompt)
   local kind = prompt.answerType.type
   if not widgets[kind] then return nil, { code = -32602, message = 'answerType.type: nobody knows ' .. kind } end
-  -- What is allowed by name counts from the next turn on; in this one it is answered as the person did.
-  if tools.is_own(prompt) and vim.fn.filereadable(tools.allowed) == 1 then return given('turn') end
   local waiting = coroutine.running()
   prompt.reply = function(answer)
     prompt.reply = nil
@@ -134,7 +134,7 @@ function M.settle(prompt, answer, done)
     done(true)
   end, function(err)
     prompt.settling = nil
-    -- What was answered right before may have settled this too.
+    -- The answer right before may have settled this prompt too.
     local settled = err.code == -32012
     if not settled then log.fail(err.message) end
     if err.code == -32602 then return M.show(prompt, done) end
@@ -177,18 +177,13 @@ local function choose(prompt, choices, done)
   end)
 end
 
---- What an answer has to be, in brackets.
-local function bounds(wants)
-  local parts = { wants.type == 'number' and (wants.integer and 'a whole number' or 'a number') or wants.format }
-  parts[#parts + 1] = wants.minimum and 'at least ' .. wants.minimum
-  parts[#parts + 1] = wants.maximum and 'at most ' .. wants.maximum
-  return #parts > 0 and (' (%s)'):format(table.concat(parts, ', ')) or ''
-end
+--- The expected number or text, in brackets.
+local function bounds(prompt) return prompt.expects and (' (%s)'):format(prompt.expects) or '' end
 
---- What is typed. The server says what does not fit. Who types nothing may decline.
+--- Asks for a typed answer. The server rejects one that does not fit. A person who types nothing may decline.
 local function type_in(prompt, done)
   local kind, default = prompt.answerType.type, prompt.default
-  local label = ('%s: %s%s '):format(prompt.label, prompt.text, bounds(prompt.answerType))
+  local label = ('%s: %s%s '):format(prompt.label, prompt.text, bounds(prompt))
   local function typed(text)
     if text then return M.settle(prompt, given(kind == 'number' and tonumber(text) or text), done) end
     choose(prompt, { { text = 'Write an answer', answer = type_in } }, done)
@@ -212,12 +207,13 @@ local WORDS = {
   no = 'No',
 }
 
---- Allows the editor's tools that only read, and with them all that wait for it.
-local function allow_tools(chosen, done)
-  tools.allow()
-  for _, prompt in ipairs(vim.tbl_filter(tools.is_own, M.open())) do
-    M.settle(prompt, given('turn'), prompt == chosen and done or function() end)
-  end
+--- Runs this call, and lets the configuration allow the editor's tools from now on. The server then answers the other
+--- prompts about them, so the person is not asked these.
+local function allow_tools(prompt, done)
+  M.settle(prompt, given('once'), function(settled)
+    tools.allow()
+    done(settled, tools.is_own)
+  end)
 end
 
 --- One of several, or yes or no.
@@ -270,10 +266,10 @@ local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }
-  -- That these only read is said by their answers.
+  -- The answers say that these tools only read.
   parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
   -- The text of a command's prompt is the command once more, cut.
-  parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. prompt.text .. bounds(prompt.answerType) or nil
+  parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. prompt.text .. bounds(prompt) or nil
   parts[#parts + 1] = preview.text and '\n' .. preview.text
   parts[#parts + 1] = preview.cwd and 'in ' .. preview.cwd
   return vim.split(table.concat(vim.tbl_map(function(part) return (part:gsub('\n+$', '')) end, parts), '\n'), '\n')
@@ -289,9 +285,9 @@ function M.show(prompt, done)
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()
-    widgets[prompt.answerType.type](prompt, function(settled)
+    widgets[prompt.answerType.type](prompt, function(...)
       page.close(prompt.promptId)
-      done(settled)
+      done(...)
     end)
   end)
 end
@@ -302,7 +298,7 @@ function M.answer()
   client.ready(function()
     local all = M.open()
     if #all == 0 then return log.say('nothing waits for an answer') end
-    -- What was interrupted is resumed only where nothing else waits.
+    -- An interrupted turn is resumed only if no other prompt waits.
     local queue = vim.tbl_filter(function(prompt) return prompt.resumable == all[1].resumable end, all)
     require('aside.review').list(queue)
     local function following()
@@ -311,7 +307,8 @@ function M.answer()
       if not vim.tbl_contains(open, prompt) then return following() end
       -- Next time the others come first, whether this one is hidden, left for later or only looked at.
       open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
-      M.show(prompt, function(settled)
+      M.show(prompt, function(settled, answered)
+        queue = vim.tbl_filter(function(other) return not (answered and answered(other)) end, queue)
         if settled then vim.schedule(following) end
       end)
     end

@@ -41,7 +41,7 @@ local function buffer(preview)
   return same and buf or nil, not same
 end
 
---- Where a prompt's sign stands: at the first change of its file, if that is open.
+--- The place of a prompt's sign: the first change of its file, if the file is open.
 ---@return integer? buf
 ---@return integer? row
 function M.place(prompt)
@@ -49,7 +49,7 @@ function M.place(prompt)
   if first then return buffer(prompt.preview), first.first - 1 end
 end
 
---- What stands above a hunk, a line each.
+--- The virtual lines above a hunk.
 function Review:header(at)
   local take, keys = self.hunks[at].take, nil
   local text = ('%s · %d of %d'):format(self.prompt.label, at, #self.hunks)
@@ -71,7 +71,7 @@ function Review:header(at)
   return { { { gutter .. text, 'AsideHeader' } }, keys and { { gutter .. keys, 'AsideHeader' } } }
 end
 
---- What stands left of a virtual line, as wide as what stands left of the text.
+--- Blanks left of a virtual line, as wide as the columns left of the text.
 function Review:gutter(text)
   local win = vim.fn.bufwinid(self.buf)
   local width = win > 0 and vim.fn.getwininfo(win)[1].textoff or 0
@@ -206,10 +206,10 @@ function M.list(prompts, careful)
       items[#items + 1] = { filename = vim.uri_to_fname(prompt.preview.uri), lnum = hunk.first, text = text }
     end
   end
-  local now = vim.fn.getqflist({ title = 0, size = 0 })
-  local ours = now.title == 'Aside'
+  local now = vim.fn.getqflist({ context = 0, size = 0 })
+  local ours = type(now.context) == 'table' and now.context.aside
   if ours or #items > 0 and (not careful or now.size == 0) then
-    vim.fn.setqflist({}, ours and 'r' or ' ', { title = 'Aside', items = items })
+    vim.fn.setqflist({}, ours and 'r' or ' ', { title = 'Aside', context = { aside = true }, items = items })
   end
 end
 
@@ -247,7 +247,7 @@ end
 function Review:go(at)
   vim.cmd("normal! m'")
   vim.api.nvim_win_set_cursor(0, { self:row(math.min(math.max(at, 1), #self.hunks)) + 1, 0 })
-  -- What stands above the first line is seen only when it is scrolled to. What fits is shown whole.
+  -- Virtual lines above the first line show only after scrolling. Those that fit are shown whole.
   vim.cmd('normal! zz')
   local fits = vim.api.nvim_win_text_height(0, {}).all <= vim.api.nvim_win_get_height(0)
   if fits or vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
@@ -264,7 +264,7 @@ function Review:decide(take)
   end
 end
 
---- What each key does.
+--- The action of each key.
 ---@type table<string, fun(review: aside.Review)>
 local acts = {
   accept = function(review) review:decide(true) end,
@@ -293,7 +293,7 @@ function Review:set_keys()
     self.release()
     self:draw()
   end
-  -- Who types in the file has turned away from it.
+  -- A person who types in the file has turned away from the change.
   local away = vim.api.nvim_create_autocmd('InsertEnter', { buffer = buf, callback = typed })
   self.release = function()
     self.release = nil
@@ -317,7 +317,7 @@ function Review:on_page(stale)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(prompt.preview.uri), ':~:.')
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
   self:erase()
-  -- What stands above each hunk takes rows too, and each line has a sign.
+  -- The virtual lines above each hunk take rows too, and each line has a sign.
   local options = { enter = true, height = vim.o.lines - 6, width = 70, above = 2 * #self.hunks, signs = 2 }
   options.footer = footer
   local title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of)

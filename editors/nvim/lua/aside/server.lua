@@ -1,7 +1,7 @@
 --- Finds the program: the one that is set, else on PATH, else where cargo installs.
 local M = {}
 
---- What to do where there is none.
+--- Advice if no server is found.
 M.advice = 'install it with `cargo install --path . --profile dist` in its repository, or set vim.g.aside.server'
 
 ---@class aside.Server

@@ -1,4 +1,4 @@
---- Tools that run in the editor: what the running language servers know, and what is selected.
+--- Tools that run in the editor. The server describes them to the model; see editors/PROTOCOL.md.
 local attachments = require('aside.attachments')
 local client = require('aside.client')
 local config = require('aside.config')
@@ -15,19 +15,23 @@ local function open(name, root)
   return buf
 end
 
---- Asks the language servers of a buffer, without keeping Neovim waiting.
+--- Asks language servers, without keeping Neovim waiting.
+---@param filter { bufnr?: integer, method: string } which servers are asked, and for what
 ---@param params fun(client: vim.lsp.Client): table
 ---@return { client: vim.lsp.Client, result: any }[]
-local function ask(buf, method, params)
-  local clients = vim.lsp.get_clients({ bufnr = buf, method = method })
-  if #clients == 0 then error(('no language server of %s knows this'):format(vim.api.nvim_buf_get_name(buf)), 0) end
+local function ask(filter, params)
+  local clients = vim.lsp.get_clients(filter)
+  if #clients == 0 then
+    local name = filter.bufnr and vim.api.nvim_buf_get_name(filter.bufnr) or 'the workspace'
+    error(('no language server of %s supports this'):format(name), 0)
+  end
   local waiting, all, left = nil, {}, #clients
   for _, one in ipairs(clients) do
-    client.call(one, 'request', method, params(one), function(_, result)
+    client.call(one, 'request', filter.method, params(one), function(_, result)
       all[#all + 1] = result and { client = one, result = result }
       left = left - 1
       if left == 0 and waiting then coroutine.resume(waiting) end
-    end, buf)
+    end, filter.bufnr)
   end
   -- A server inside Neovim may have answered already.
   if left > 0 then
@@ -46,7 +50,10 @@ local function outline(symbols, depth, lines)
   end
 end
 
---- What each tool does with its arguments, of which a relative path is from the folder: gives back lines.
+--- The line of a place in a result.
+local function place(name, item) return ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text)) end
+
+--- Each tool returns lines. A relative path in the arguments starts from `root`.
 ---@type table<string, fun(arguments: table, root: string): string[]>
 local tools = {}
 
@@ -55,10 +62,34 @@ function tools.editor_diagnostics(arguments, root)
   return vim.tbl_map(function(item) return attachments.diagnostic(item, root) end, vim.diagnostic.get(buf))
 end
 
+function tools.editor_open_files(_, root)
+  local lines = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if vim.bo[buf].buflisted and vim.bo[buf].buftype == '' and name ~= '' then
+      lines[#lines + 1] = attachments.path(name, root) .. (vim.bo[buf].modified and ' (not saved)' or '')
+    end
+  end
+  return lines
+end
+
+--- Symbols of the workspace with this in their name.
+local function symbols_like(query, root)
+  local lines = {}
+  local function params() return { query = query } end
+  for _, answer in ipairs(ask({ method = 'workspace/symbol' }, params)) do
+    for _, item in ipairs(vim.lsp.util.symbols_to_items(answer.result, 0, answer.client.offset_encoding)) do
+      lines[#lines + 1] = place(attachments.path(item.filename, root), item)
+    end
+  end
+  return lines
+end
+
 function tools.editor_symbols(arguments, root)
+  if not arguments.path then return symbols_like(arguments.query or '', root) end
   local buf, lines = open(arguments.path, root), {}
   local function params() return { textDocument = { uri = vim.uri_from_bufnr(buf) } } end
-  for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
+  for _, answer in ipairs(ask({ bufnr = buf, method = 'textDocument/documentSymbol' }, params)) do
     outline(answer.result, 0, lines)
   end
   return lines
@@ -68,7 +99,7 @@ function tools.editor_references(arguments, root)
   local buf, row, lines = open(arguments.path, root), arguments.line - 1, {}
   local text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ''
   local at = text:find(arguments.symbol, 1, true)
-  if not at then error(('line %d of %s has no %s in it'):format(row + 1, arguments.path, arguments.symbol), 0) end
+  if not at then error(('line %d of %s does not contain %s'):format(row + 1, arguments.path, arguments.symbol), 0) end
   local function params(one)
     return {
       textDocument = { uri = vim.uri_from_bufnr(buf) },
@@ -76,10 +107,9 @@ function tools.editor_references(arguments, root)
       context = { includeDeclaration = true },
     }
   end
-  for _, answer in ipairs(ask(buf, 'textDocument/references', params)) do
+  for _, answer in ipairs(ask({ bufnr = buf, method = 'textDocument/references' }, params)) do
     for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
-      local name = attachments.path(item.filename, root)
-      lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
+      lines[#lines + 1] = place(attachments.path(item.filename, root), item)
     end
   end
   return lines
@@ -93,43 +123,25 @@ function tools.editor_selection(_, root)
   return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
 end
 
---- What the client says of its tools when it starts the server.
-function M.declared()
-  local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
-  local line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' }
-  local symbol = { type = 'string', description = 'The name, as it stands on that line.' }
-  local function declare(name, description, properties, required)
-    local schema = { type = 'object', properties = properties, required = required, additionalProperties = false }
-    return { name = name, description = description, inputSchema = schema, readOnly = true }
-  end
-  local diagnostics = 'Errors and warnings that language servers and linters show, of one file or of all open ones.'
-  local selection = 'The file and the line at which the user is, and what the user selected last in it.'
-  local symbols = 'The outline of a file by its language server: functions, types and so on, each with its line.'
-  local place = { path = path, line = line, symbol = symbol }
-  return {
-    declare('editor_diagnostics', diagnostics, { path = path }),
-    declare(
-      'editor_references',
-      'Where a symbol is used, by the language server.',
-      place,
-      { 'path', 'line', 'symbol' }
-    ),
-    declare('editor_selection', selection, vim.empty_dict()),
-    declare('editor_symbols', symbols, { path = path }, { 'path' }),
-  }
+--- The names of the tools that this editor serves, for the capabilities of the client.
+---@return string[]
+function M.served()
+  local names = vim.tbl_keys(tools)
+  table.sort(names)
+  return names
 end
 
---- There when the person allowed these tools by name.
+--- This file exists while the person allows these tools by name.
 M.allowed = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'aside-tools')
 
---- Their names in a line, without what all of them begin with.
+--- The names in one line, without their common prefix.
 function M.names() return (config.names(tools):gsub('editor_', '')) end
 
---- Whether a prompt is about one of these tools, and about nothing else.
+--- Whether a prompt asks for permission to run one of these tools.
 ---@param prompt aside.Prompt
 function M.is_own(prompt) return prompt.kind == 'runTool' and tools[prompt.tool.name] ~= nil end
 
---- Lets these tools run unasked, where the person allowed that. What is configured counts more.
+--- Adds the person's permission for these tools to the settings. The person's own configuration overrides it.
 ---@param settings table those of the client
 function M.apply(settings)
   if vim.fn.filereadable(M.allowed) == 0 then return end
@@ -138,7 +150,7 @@ function M.apply(settings)
   settings.aside.config = vim.tbl_deep_extend('force', mine, settings.aside.config)
 end
 
---- The person allows these tools by name: they only read.
+--- Allows these tools by name, as the person chose. They only read.
 function M.allow()
   local told = ('run unasked in the editor: %s; delete this file to be asked again'):format(M.names())
   vim.fn.writefile({ told }, M.allowed)
@@ -152,10 +164,10 @@ end
 ---@return { content: string, isError: boolean }
 function M.call(params)
   local tool = tools[params.name]
-  if not tool then return { content = ('There is no tool %s.'):format(params.name), isError = true } end
+  if not tool then return { content = ('This editor has no tool %s.'):format(params.name), isError = true } end
   local ok, lines = pcall(tool, params.arguments, vim.uri_to_fname(params.root))
   if not ok then return { content = tostring(lines), isError = true } end
-  return { content = #lines > 0 and table.concat(lines, '\n') or 'There are none.', isError = false }
+  return { content = #lines > 0 and table.concat(lines, '\n') or 'There is nothing.', isError = false }
 end
 
 return M

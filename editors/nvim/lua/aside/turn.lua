@@ -4,7 +4,7 @@ local client = require('aside.client')
 local log = require('aside.log')
 
 local M = {
-  --- What the next turns are started with; set by `:Aside model` and `:Aside mode`.
+  --- Options of the next turns, set by `:Aside model` and `:Aside mode`.
   choice = {}, ---@type { model?: string, mode?: string }
 }
 
@@ -154,20 +154,12 @@ end
 
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
 
---- What a call is about, in a few words.
-local function about(call)
-  for _, name in ipairs({ 'command', 'path', 'pattern', 'question', 'url' }) do
-    if type(call.arguments[name]) == 'string' then return call.arguments[name] end
-  end
-  return call.title ~= call.name and call.title or next(call.arguments) and vim.json.encode(call.arguments) or ''
-end
-
---- How each kind of update is shown; one that is not here is not.
+--- Shows an update, by its kind. Other kinds are not shown.
 ---@type table<string, fun(view: aside.View, update: table, turn: aside.Turn)>
 local kinds = {
   text = function(view, update) view:piece('text', update.step, update.text) end,
   reasoning = function(view, update) view:piece('reasoning', update.step, update.text) end,
-  toolCall = function(view, update) view:line(update.callId, ('%s %s'):format(update.name, about(update))) end,
+  toolCall = function(view, update) view:line(update.callId, update.title) end,
   toolOutput = function(view, update, turn)
     turn.printed[update.callId] = true
     view:output(update.callId, update.text)
@@ -182,11 +174,11 @@ local kinds = {
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
-    if not update.outcome then return view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true) end
-    local answer, by = update.answer, update.by
-    local said = type(answer) == 'string' and answer ~= '' and answer or answer ~= nil and vim.json.encode(answer)
-    said = said or update.reason == 'user' and 'declined' or update.reason or update.outcome
-    view:finish(update.promptId, said .. (by and by ~= 'user' and ' by ' .. by or ''))
+    if update.outcome then
+      view:finish(update.promptId, update.text)
+    else
+      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
+    end
   end,
   inquiry = function(view, update)
     for _, call in ipairs(update.callIds) do
@@ -221,7 +213,7 @@ function M.complete(params)
   local notes = { cancelled = 'Cancelled.', interrupted = 'Interrupted. :Aside resume goes on.' }
   if notes[outcome] then turn.view:note(notes[outcome]) end
   for _, refusal in ipairs(params.refusals) do
-    turn.view:note(refusal.text or ('%s was refused: %s'):format(refusal.tool, refusal.reason))
+    turn.view:note(refusal.text)
   end
   if outcome == 'failed' then return fail(turn, params.error.message) end
   over(turn, outcome)

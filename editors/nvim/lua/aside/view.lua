@@ -19,6 +19,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field running boolean
 ---@field waits? boolean for a person
 ---@field partial string output without its line break
+---@field text string of the line itself
 
 ---@class aside.Anchor the code that an answer is about
 ---@field buf integer
@@ -62,7 +63,7 @@ function View.new()
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
   pcall(vim.treesitter.start, buf, 'markdown')
-  -- Who wipes the page out wants no more of it; the turn goes on.
+  -- The turn goes on after the person wipes out the page.
   local function forget() views[buf] = nil end
   vim.api.nvim_create_autocmd('BufUnload', { buffer = buf, once = true, callback = forget })
   config.map('hide', buf, function() self:hide() end)
@@ -109,7 +110,7 @@ function View:floats()
   return win and vim.api.nvim_win_get_config(win).relative ~= '' or false
 end
 
---- Where the float stands: at the right of the window with the code, level with it. Where it would cover that, it stands
+--- The place of the float: at the right of the window with the code, level with it. Where it would cover that, it stands
 --- below.
 ---@return vim.api.keyset.win_config
 function View:place()
@@ -207,7 +208,7 @@ function View:change(change)
   self:redraw()
   for _, win in ipairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
-    -- What fits is shown from its beginning, also when the window has just grown.
+    -- A text that fits is shown from its beginning, also when the window has just grown.
     local fits = self:rows(win) <= vim.api.nvim_win_get_height(win)
     if fits then vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end) end
   end
@@ -289,7 +290,7 @@ function View:paragraph(text)
   end
 end
 
---- What the person said.
+--- Adds a message of the person.
 function View:said(text) self:paragraph('> ' .. text:gsub('\n', '\n> ')) end
 
 --- Something to know.
@@ -304,22 +305,34 @@ end
 --- A line that stands for something which runs: a tool, or a question. One that was interrupted runs again.
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
-  if self.lines[id] then
-    self.lines[id].running = true
-    return
-  end
-  -- Beside it stands how it is.
+  -- The rest of the window shows the state beside the line.
   local win = self:window()
   local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
-  self:put('line', '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`')
+  text = '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`'
+  local known = self.lines[id]
+  if known then
+    known.running = true
+    return self:retitle(known, text)
+  end
+  self:put('line', text)
   self:flush()
   local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, vim.api.nvim_buf_line_count(self.buf) - 1, 0, {})
-  self.lines[id] = { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
+  self.lines[id] =
+    { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits, text = text }
 end
 
 ---@param line aside.Line
 ---@return integer
 function View:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, {})[1] end
+
+--- Replaces the text of a line, unless the line was discarded.
+---@param line aside.Line
+function View:retitle(line, text)
+  local row = self:row(line)
+  if line.text == text or vim.fn.getbufline(self.buf, row + 1)[1] ~= line.text then return end
+  self:change(function() vim.api.nvim_buf_set_text(self.buf, row, 0, row, #line.text, { text }) end)
+  line.text = text
+end
 
 --- Output of a tool, below its line.
 function View:output(id, text)
@@ -339,7 +352,7 @@ function View:output(id, text)
   line.lines, self.folded = line.lines + #lines, self.folded + #lines
 end
 
---- What runs is over.
+--- Marks a running line as over.
 function View:finish(id, text, highlight)
   local line = self.lines[id]
   if not line or not self:exists() then return end
@@ -371,7 +384,7 @@ end
 function View:set_busy(busy)
   self.busy = busy
   self:flush()
-  -- What goes on later, after a crash, goes on below all of it.
+  -- A turn that goes on after a crash goes on below all of it.
   if not busy and self.below > 0 then
     self.below, self.tail = 0, 'paragraph'
   end
