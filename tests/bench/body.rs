@@ -24,8 +24,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::provider::{ModelRequest, Provider, SharedBody, flatten};
 use aside_base::api::ApiKind;
+use aside_provider::{ModelRequest, Provider, SharedBody, flatten};
 use aside_turn::inquiry::Strategy;
 use conversation::{BenchConversation, provider, question};
 use figures::{median, share};

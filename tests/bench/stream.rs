@@ -17,10 +17,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::{
-    config::{Flag, Sources},
-    engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnMessage, TurnRequest, TurnStart},
+use aside::engine::{
+    ConversationTarget, Engine, Layers, TrustedBy, TurnMessage, TurnRequest, TurnStart,
 };
+use aside_config::{Flag, Sources};
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},

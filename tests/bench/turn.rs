@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::session::{record::Entry, store::Store};
+use aside_session::{record::Entry, store::Store};
 use aside_turn::{
     Event,
     record::Outcome,

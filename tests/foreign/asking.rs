@@ -6,12 +6,11 @@ mod asker;
 
 use std::{io, sync::Arc};
 
-use aside::{
-    front::{acp, lsp, transport::claim},
-    tool::supervisor,
-};
+use aside::front::{acp, lsp};
+use aside_base::system::streams;
+use aside_tool::supervisor;
 
-fn main() -> io::Result<()> {
+pub(crate) fn main() -> io::Result<()> {
     let mut given = std::env::args_os();
     if given
         .nth(1)
@@ -23,7 +22,7 @@ fn main() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
+    let (input, output) = (streams::claim_stdin()?, streams::claim_stdout()?);
     let tools = vec![Arc::new(asker::Asker::new()) as Arc<_>];
     let code = match is_acp {
         true => runtime.block_on(acp::connect(input, output, tools, None))?,

@@ -134,7 +134,7 @@ fn what_a_run_changed_is_undone() {
     assert_eq!(text(), "two\n");
     user.check(
         &["conversation", "undo"],
-        "Undone what the last turn changed:\n  a.txt  put back\n",
+        "Undid the changes of the last turn:\n  a.txt  restored\n",
     );
     assert_eq!(text(), "one\n");
     user.includes(
@@ -185,8 +185,8 @@ fn trust_is_given_ends_and_is_taken_back() {
     assert!(user.says(&shown).starts_with(ignored));
     user.check(
         &["trust"],
-        "! aside: ~/work was not trusted, because nobody can be asked without a terminal; run `aside trust` in one, \
-         or add --yes to trust without being asked\n\
+        "! aside: ~/work was not trusted, because nobody can confirm without a terminal; run `aside trust` in one, \
+         or add --yes\n\
          exit Some(2)\n",
     );
     assert!(user.says(&shown).starts_with(ignored));
@@ -196,7 +196,7 @@ fn trust_is_given_ends_and_is_taken_back() {
          These settings of ~/work/aside.toml count from now on:\n\
          \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file ~/work/aside.toml:1\n\
          Only you can set these, so they do not count: unsandboxed\n\
-         Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
+         Tools may change files and run commands here, as the mode allows. The trust ends when aside.toml or a \
          program that it names changes, or with `aside trust --revoke`.\n",
     );
     assert!(
@@ -207,7 +207,7 @@ fn trust_is_given_ends_and_is_taken_back() {
     assert!(user.says(&shown).starts_with(ignored));
     user.check(
         &["trust", "--revoke"],
-        "~/work is not trusted, and nothing is approved for good in it.\n",
+        "~/work is not trusted, and has no permanent approvals.\n",
     );
     assert!(user.says(&shown).starts_with(ignored));
 }
@@ -219,8 +219,8 @@ fn a_doctor_says_what_is_wrong() {
         &["doctor"],
         &[
             "ok       aside 0.1.0 on ",
-            "ok       state directory: ~/state/aside can be written\n",
-            "ok       configuration: there is no aside.toml\n",
+            "ok       state directory: ~/state/aside is writable\n",
+            "ok       configuration: no aside.toml found\n",
             "warning  workspace: ~/work is not trusted",
             "warning  model: there is no model: none of ANTHROPIC_API_KEY",
             "warning  sandbox: it does not work here: bubblewrap is not installed",
@@ -252,7 +252,7 @@ fn a_doctor_says_what_is_wrong() {
         &["doctor"],
         &[
             "error    model: ",
-            "! aside: one thing is wrong here; it is marked error\nexit Some(1)\n",
+            "! aside: one problem was found; it is marked error\nexit Some(1)\n",
         ],
     );
     user.write("config/aside/aside.toml", "a = 1\nb = 2\n");
@@ -261,7 +261,7 @@ fn a_doctor_says_what_is_wrong() {
         &[
             "error    ~/config/aside/aside.toml:1: unknown key `a`",
             "error    ~/config/aside/aside.toml:2: unknown key `b`",
-            "! aside: 2 things are wrong here; they are marked error\nexit Some(1)\n",
+            "! aside: 2 problems were found; they are marked error\nexit Some(1)\n",
         ],
     );
 }

@@ -8,13 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::{
-    engine::models::key::{Env, KeySource, Keys},
-    provider::key::Key,
-    tool::process::{
-        CommandEnd,
-        quiet::{Quiet, read_quietly},
-    },
+use aside::engine::models::key::{Env, KeySource, Keys};
+use aside_provider::key::Key;
+use aside_tool::process::{
+    CommandEnd,
+    quiet::{Quiet, read_quietly},
 };
 use tempfile::TempDir;
 
@@ -83,8 +81,11 @@ async fn a_program_without_a_key_is_named_by_its_setting_and_what_it_printed_is_
     for (script, why) in [
         ("echo secret; exit 3", "ended with exit status 3"),
         ("echo; echo secret >&2", "printed no key"),
-        ("printf 'secret\\377'", "printed what is no text"),
-        ("echo secret; kill -9 $$", "was ended from outside"),
+        (
+            "printf 'secret\\377'",
+            "printed output that is not valid UTF-8",
+        ),
+        ("echo secret; kill -9 $$", "was killed"),
     ] {
         let said = Home::new(script).key(&[]).await;
         let expected = format!("providers.mine.api_key_command {why}; run it yourself to see why");

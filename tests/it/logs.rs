@@ -28,7 +28,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside::session::{
+use aside_session::{
     codec,
     export::{PageReader, markdown},
     lines::read_all,

@@ -2,6 +2,7 @@
 
 mod attached;
 pub(crate) mod client;
+mod editor_tools;
 mod edits;
 mod errors;
 mod fallback;

@@ -4,6 +4,7 @@ mod acp;
 mod asker;
 mod commands;
 mod cost;
+mod english;
 mod grown;
 mod keys;
 mod kill;

@@ -6,7 +6,7 @@ mod hostile;
 mod import;
 mod login;
 mod namespace;
-mod network;
+pub(crate) mod network;
 pub(crate) mod real_servers;
 mod size;
 
@@ -14,7 +14,39 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::world::TestWorld;
+use crate::{
+    lsp::client::{Client, nobody, prompts},
+    world::TestWorld,
+};
+
+/// Two tools of the server may run without a prompt.
+const UNATTENDED: &str = "[conversation.tools.srv__echo]\nrun = 'unattended'\n[conversation.tools.srv__new0]\nrun = 'unattended'";
+/// What two turns are told that call `srv__echo` and `srv__new0`, which is there from the second turn on.
+const NEW_IN_THE_SECOND: [&str; 4] = ["{}", "There is no tool srv__new0.", "{}", "{}"];
+
+/// A model that calls these tools one after another, by the ids `call 0`, `call 1`, …
+fn calls_each(tools: &[&str]) -> String {
+    let call = |(nth, tool)| {
+        format!("[[reply]]\nsay = [{{ call = '{tool}', id = 'call {nth}', arguments = {{}} }}]\n")
+    };
+    let calls: String = tools.iter().enumerate().map(call).collect();
+    calls + "[[reply]]\nsay = [{ text = 'Done.' }]\n"
+}
+
+/// Plays two turns of one conversation in an editor where nothing is asked; gives the results of all calls.
+fn two_turns(world: &TestWorld, script: &str, between: impl FnOnce()) -> Vec<String> {
+    let mut client = Client::start(world, script, prompts());
+    let turn = client.turn(json!({ "message": "Go" }));
+    client.play(&turn, nobody);
+    between();
+    let id = turn["conversationId"].clone();
+    let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
+    client.play(&turn, nobody);
+    client.leave();
+    let log = world.log();
+    let content = |it: &&Value| it["content"].as_str().unwrap().to_owned();
+    log.all("tool_result").iter().map(content).collect()
+}
 
 /// They run unasked, as if inside the sandbox.
 const ALLOWED: [&str; 4] = ["--trust", "--mode", "auto", "--unsandboxed"];

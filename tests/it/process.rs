@@ -11,11 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::tool::{
-    FileSnapshots, ToolContext, ToolLimits, registry::Registry, sandbox::Sandbox,
+use aside_base::digest::sha256;
+use aside_tool::{
+    FileSnapshots, Files, ToolContext, ToolLimits, registry::Registry, sandbox::Sandbox,
     workspace::Workspace,
 };
-use aside_base::digest::sha256;
 use aside_turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome},
@@ -30,7 +30,7 @@ use crate::world::{ASIDE, LONG, StillTime, wait_since};
 /// A workspace in which commands run.
 struct ProcessFixture {
     folder: TempDir,
-    host: Arc<ToolContext>,
+    context: Arc<ToolContext>,
     registry: Registry,
     cancelled: CancellationToken,
     live: Arc<Mutex<String>>,
@@ -43,9 +43,8 @@ impl ProcessFixture {
         let shown = live.clone();
         let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
         let kept = blobs.clone();
-        let host = Arc::new(ToolContext {
-            workspace: Workspace::open(folder.path()).unwrap(),
-            editor: None,
+        let context = Arc::new(ToolContext {
+            files: Files::new(Workspace::open(folder.path()).unwrap(), None),
             seen: Mutex::new(FileSnapshots::default()),
             record_edit: Box::new(|_| Ok(())),
             keep_blob: Box::new(move |bytes| {
@@ -77,7 +76,7 @@ impl ProcessFixture {
         let cancelled = CancellationToken::new();
         Self {
             folder,
-            host,
+            context,
             registry: Registry::builtin(),
             cancelled,
             live,
@@ -93,9 +92,11 @@ impl ProcessFixture {
             answers: vec![],
             new_text: None,
         };
-        let prepared = self.registry.prepare(&work, &self.host).await;
+        let prepared = self.registry.prepare(&work, &self.context).await;
         assert!(matches!(prepared, Preparation::Ready(_)), "{prepared:?}");
-        self.registry.run(&work, &self.host, &self.cancelled).await
+        self.registry
+            .run(&work, &self.context, &self.cancelled)
+            .await
     }
 
     async fn sh(&self, command: &str) -> String {

@@ -1,5 +1,5 @@
-//! The commands and configurations of README.md, run as they stand there: by somebody who has what it asks for, a key, a
-//! project with a change, and a picture.
+//! The commands and configurations of README.md and of the pages that it names, run as they stand there: by somebody who
+//! has what they ask for, a key, a project with a change, and a picture.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -14,13 +14,29 @@ use crate::world::{ASIDE, TestWorld};
 /// What builds the program or the extension, or installs one: `tests/run` builds both.
 const BUILDS: [&str; 4] = ["cargo ", "cd editors/", "code ", "npm "];
 
-fn readme() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+/// The pages for users, in the order in which their commands are run.
+const PAGES: [&str; 7] = [
+    "README.md",
+    "editors/README.md",
+    "server/config/README.md",
+    "server/front/headless/README.md",
+    "server/mcp/README.md",
+    "server/provider/README.md",
+    "server/tool/sandbox/README.md",
+];
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn pages() -> String {
+    PAGES.map(page).join("\n")
 }
 
 /// The blocks of this language.
 fn blocks(language: &str) -> Vec<String> {
-    let text = readme();
+    let text = pages();
     let begin = format!("\n```{language}\n");
     let blocks = text.split(&begin).skip(1);
     let blocks = blocks.map(|rest| rest.split("\n```").next().unwrap().to_owned());
@@ -92,11 +108,12 @@ fn every_command_does_what_it_says() {
     assert!(world.read("aside.bash").contains("aside"), "no completions");
 }
 
-/// What it is, a picture, how it is installed, a key and a first command come before all else; what a contributor needs is
-/// on another page.
+/// A picture, the installation, a key, a first command and the editors come before all else.
 #[test]
 fn a_stranger_finds_first_what_a_stranger_needs() {
-    let text = readme();
+    let text = page("README.md");
+    let lines = text.lines().count();
+    assert!(lines <= 200, "{lines} lines");
     let mut at = 0;
     for next in [
         "# Aside",
@@ -106,26 +123,55 @@ fn a_stranger_finds_first_what_a_stranger_needs() {
         "export ANTHROPIC_API_KEY=",
         "aside run \"",
         "aside doctor",
+        "aside trust",
+        "## In your editor",
+        "code --install-extension",
         "aside completions",
         "AGENTS.md",
         "--schema",
-        "`~/.local/state/aside`",
-        "## In an editor",
         "CONTRIBUTING.md",
     ] {
         let found = text[at..].find(next);
         at +=
             found.unwrap_or_else(|| panic!("{next:?} is not there, or not where it is looked for"));
     }
+    for page in &PAGES[1..] {
+        assert!(text.contains(&format!("]({page}")), "no link to {page}");
+    }
     for not in [
         "cargo bench",
-        "tests/run",
         "cargo test --",
         "agent's turn",
         "nobody means no",
         "mode's business",
     ] {
         assert!(!text.contains(not), "{not:?} is nothing for a stranger");
+    }
+}
+
+/// Files and headings that a page links to are there.
+#[test]
+fn every_link_leads_somewhere() {
+    for name in PAGES {
+        let text = page(name);
+        for link in text.split("](").skip(1) {
+            let link = link.split(')').next().unwrap();
+            if link.starts_with("https://") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = Path::new(name).parent().unwrap().join(file);
+            let target = Path::new(env!("CARGO_MANIFEST_DIR")).join(target);
+            assert!(target.exists(), "{name} links to {link}");
+            let has = |line: &str| {
+                let title = line.trim_start_matches('#').trim().to_lowercase();
+                line.starts_with('#') && title.replace(' ', "-").replace(':', "") == heading
+            };
+            assert!(
+                heading.is_empty() || fs::read_to_string(&target).unwrap().lines().any(has),
+                "{name} links to the heading {link}"
+            );
+        }
     }
 }
 
@@ -148,7 +194,7 @@ fn what_builds_names_what_is_there() {
 #[test]
 fn every_command_in_the_text_is_known() {
     let world = TestWorld::new();
-    let text = readme();
+    let text = pages();
     let mut known = 0;
     for code in text.split('`').skip(1).step_by(2) {
         let Some(arguments) = code.strip_prefix("aside ") else {

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 
 use aside::{
-    config::{Flag, Sources},
     engine::{
         ConversationTarget, Engine, Layers, StartError, TrustedBy, TurnNotice, TurnRequest,
         TurnStart,
@@ -17,8 +16,9 @@ use aside::{
         },
         wire::{TurnCompleted, Update},
     },
-    session::conversation::Conversation,
 };
+use aside_config::{Flag, Sources};
+use aside_session::conversation::Conversation;
 use aside_turn::{
     effect::DismissReason,
     input::{PromptAnswer, SecretValue},

@@ -23,6 +23,42 @@ const SEVERAL: f64 = 5.0;
 /// Of the doc comments, how many per cent may have two words or fewer.
 const SHORT: f64 = 1.0;
 
+/// Of the doc comments of a crate, tests aside, how many per cent may begin with one of [`LEADING`].
+const LED: f64 = 5.0;
+
+/// Words that a doc comment does not begin with: it begins with its subject, or a verb in the third person.
+const LEADING: [&str; 29] = [
+    "As",
+    "He",
+    "How",
+    "However",
+    "It",
+    "Its",
+    "She",
+    "So",
+    "That",
+    "Their",
+    "Them",
+    "There",
+    "These",
+    "They",
+    "This",
+    "Those",
+    "What",
+    "Whatever",
+    "Where",
+    "Wherever",
+    "Which",
+    "Whichever",
+    "Who",
+    "Whoever",
+    "Whom",
+    "Whose",
+    "Why",
+    "Her",
+    "His",
+];
+
 /// Modules whose types are the spelling of the turn's types for others: on the wire, in the log, in `aside.toml`.
 const MIRRORS: [&str; 2] = ["front::wire", "config::settings"];
 
@@ -146,6 +182,46 @@ fn a_doc_comment_says_more_than_two_words() {
         println!("{}", short.join("\n"));
     }
     assert!(share <= SHORT, "more than {SHORT} %:\n{}", short.join("\n"));
+}
+
+#[test]
+fn a_doc_comment_begins_with_its_subject_or_a_verb() {
+    let mut crates: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
+    for file in modules().files.values().filter(|file| !file.test) {
+        let mut parsed = syn::parse_file(&std::fs::read_to_string(&file.path).unwrap()).unwrap();
+        let is_of_tests = |it: &Item| matches!(it, Item::Mod(it) if is_test(&it.attrs));
+        parsed.items.retain(|it| !is_of_tests(it));
+        let mut comments = Comments::default();
+        comments.visit_file(&parsed);
+        let path = file.path.strip_prefix(root()).unwrap();
+        let mut folders = path.ancestors().skip(1);
+        let its_crate = folders.find(|it| root().join(it).join("Cargo.toml").exists());
+        let its_crate = its_crate.unwrap().display().to_string();
+        let (all, led) = crates.entry(its_crate).or_default();
+        *all += comments.0.len();
+        led.extend(comments.0.iter().filter_map(|it| {
+            let first = it.split_whitespace().next()?;
+            LEADING
+                .contains(&first)
+                .then(|| format!("    {}: {}", path.display(), it.trim()))
+        }));
+    }
+    let mut over = Vec::new();
+    for (name, (all, led)) in &crates {
+        let share = per_cent(led.len(), *all);
+        let name = if name.is_empty() { "aside" } else { name };
+        println!(
+            "doc comments led by a pronoun or question word in {name}: {share:.1} % ({} of {all})",
+            led.len()
+        );
+        if std::env::var_os("LIST").is_some() {
+            println!("{}", led.join("\n"));
+        }
+        if share > LED {
+            over.push(format!("{name}: more than {LED} %:\n{}", led.join("\n")));
+        }
+    }
+    assert!(over.is_empty(), "{}", over.join("\n"));
 }
 
 #[test]

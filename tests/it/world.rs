@@ -396,6 +396,20 @@ impl EventLog {
     pub(crate) fn told(&self, id: &str) -> &str {
         self.result(id)["content"].as_str().unwrap()
     }
+
+    /// What the model is told of this call begins so.
+    #[track_caller]
+    pub(crate) fn told_begins(&self, id: &str, start: &str) {
+        let told = self.told(id);
+        assert!(told.starts_with(start), "{id}: {told}");
+    }
+
+    /// What the model is told of this call has this part.
+    #[track_caller]
+    pub(crate) fn told_has(&self, id: &str, part: &str) {
+        let told = self.told(id);
+        assert!(told.contains(part), "{id}: {told}");
+    }
 }
 
 /// How long a program is waited for. A busy machine lets it wait, and that counts for less than a program that does

@@ -253,6 +253,20 @@ function M.server()
   error('the server does not run')
 end
 
+--- The events of a kind in the logs of all conversations.
+---@param kind string
+---@return table[]
+function M.events(kind)
+  local events = {}
+  for _, log in ipairs(vim.fs.find('events.jsonl', { path = vim.env.XDG_STATE_HOME, limit = math.huge })) do
+    for _, line in ipairs(vim.fn.readfile(log)) do
+      local event = vim.json.decode(line)
+      if event.type == kind then events[#events + 1] = event end
+    end
+  end
+  return events
+end
+
 --- Waits until so many prompts are open.
 ---@param count integer
 function M.prompts(count)

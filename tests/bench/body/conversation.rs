@@ -2,17 +2,17 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use aside::provider::{
-    self, FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
-    client::HttpClient,
-    key::Key,
-    models,
-    options::{CacheRetention, ModelOptions},
-};
 use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},
+};
+use aside_provider::{
+    FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
+    client::HttpClient,
+    key::Key,
+    models,
+    options::{CacheRetention, ModelOptions},
 };
 use aside_turn::{
     Event,
@@ -79,6 +79,7 @@ impl BenchConversation {
                 content: text,
                 held: false,
                 details: None,
+                summary: None,
             });
         }
         self.requests += 1;
@@ -178,7 +179,7 @@ pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<d
         headers: Vec::new(),
     };
     let key: FindKey = Arc::new(|| Box::pin(async { Ok(Some(Key::new("key"))) }));
-    provider::open(kind, options, HttpClient::default(), key).expect("a model")
+    aside_provider::open(kind, options, HttpClient::default(), key).expect("a model")
 }
 
 /// A response of the API that the reader is measured with.

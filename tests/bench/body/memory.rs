@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use aside::provider::ModelRequest;
 use aside_base::api::ApiKind;
+use aside_provider::ModelRequest;
 use aside_turn::inquiry::Strategy;
 use nix::sys::resource::{UsageWho, getrusage};
 

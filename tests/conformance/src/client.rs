@@ -8,7 +8,7 @@ mod message;
 mod talk;
 
 pub use agent::Asked;
-pub use message::{Message, RpcError, Shown, notification, shown, update};
+pub use message::{Message, RpcError, Shown, closing, notification, shown, update};
 pub use talk::{Turn, answer};
 
 use std::{

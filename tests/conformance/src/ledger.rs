@@ -7,13 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use self::agent::AgentWatch;
-use crate::{
-    methods,
-    wire::{Completed, Dismiss, Prompt, ShowMessage, Status, TurnUpdate, Update},
+use crate::wire::{
+    self, ConversationRef, DismissParams, MethodKind, Recipient, ShowMessage, StatusParams,
+    TurnCompleted,
 };
 
 /// A rule of the ledger; each is the name of a case.
@@ -122,10 +122,13 @@ impl Ledger {
             ("aside/turn/completed", false) => self.completed(params),
             ("aside/prompt", true) => return self.prompt(params),
             ("aside/prompt/dismiss", false) => {
-                self.shaped::<Dismiss>(method, params);
+                self.shaped::<DismissParams>(method, params);
             }
             ("aside/status", false) => {
-                self.shaped::<Status>(method, params);
+                self.shaped::<StatusParams>(method, params);
+            }
+            ("aside/conversation/changed", false) => {
+                self.shaped::<ConversationRef>(method, params);
             }
             ("window/showMessageRequest", true)
             | ("window/showMessage" | "window/logMessage", false) => {
@@ -146,13 +149,14 @@ impl Ledger {
 
     /// The protocol's own methods are what the table says: to the client, and requests or notifications.
     fn fits_table(&self, method: &str, is_request: bool) {
-        let Some(row) = methods::row(method) else {
-            return;
-        };
-        if row.to != "client" {
-            self.breach(Rule::Shape, format!("`{method}` is for servers alone"));
-        } else if is_request != (row.kind == "request") {
-            self.breach(Rule::Shape, format!("`{method}` is a {}", row.kind));
+        let wrong = |what: &str| self.breach(Rule::Shape, format!("`{method}` {what}"));
+        match wire::method(method) {
+            None if method.starts_with("aside/") => wrong("is no method of the protocol"),
+            Some(row) if row.to != Recipient::Client => wrong("is for servers alone"),
+            Some(row) if is_request != (row.kind == MethodKind::Request) => {
+                wrong("is a request, or a notification, where it should be the other");
+            }
+            _ => {}
         }
     }
 
@@ -172,32 +176,28 @@ impl Ledger {
     }
 
     fn update(&mut self, params: &Value) {
-        let Some(message) = self.shaped::<TurnUpdate>("aside/turn/update", params) else {
+        self.well_formed("aside/turn/update", wire::read_turn_update(params));
+        // An update that is not well-formed has its place all the same.
+        let (Some(id), Some(seq)) = (params["turnId"].as_str(), params["seq"].as_u64()) else {
             return;
         };
-        if let Err(what) = Update::read(&message.update) {
-            self.breach(Rule::Shape, what);
-        }
-        let turn = self.turns.entry(message.turn_id.clone()).or_default();
+        let turn = self.turns.entry(id.to_owned()).or_default();
         let (expected, completed) = (turn.seq + 1, turn.completed);
-        turn.seq = message.seq;
-        if message.seq != expected {
-            let what = format!(
-                "{} has seq {} where {expected} was due",
-                message.turn_id, message.seq
-            );
+        turn.seq = seq;
+        if seq != expected {
+            let what = format!("{id} has seq {seq} where {expected} was due");
             self.breach(Rule::Seq, what);
         }
         if completed {
             self.breach(
                 Rule::Last,
-                format!("an update of {} came after its completed", message.turn_id),
+                format!("an update of {id} came after its completed"),
             );
         }
     }
 
     fn completed(&mut self, params: &Value) {
-        let Some(message) = self.shaped::<Completed>("aside/turn/completed", params) else {
+        let Some(message) = self.shaped::<TurnCompleted>("aside/turn/completed", params) else {
             return;
         };
         let turn = self.turns.entry(message.turn_id.clone()).or_default();
@@ -210,12 +210,9 @@ impl Ledger {
     }
 
     fn prompt(&mut self, params: &Value) -> bool {
-        let Some(prompt) = self.shaped::<Prompt>("aside/prompt", params) else {
+        let Some(prompt) = self.well_formed("aside/prompt", wire::read_prompt(params)) else {
             return true;
         };
-        if let Err(what) = prompt.check() {
-            self.breach(Rule::Shape, what);
-        }
         if prompt.resumable.is_some() {
             self.breach(
                 Rule::Shape,
@@ -245,17 +242,15 @@ impl Ledger {
         is_new
     }
 
-    fn shaped<T: DeserializeOwned>(&mut self, method: &str, params: &Value) -> Option<T> {
-        match T::deserialize(params) {
-            Ok(message) => Some(message),
-            Err(error) => {
-                self.breach(
-                    Rule::Shape,
-                    format!("`{method}` is not well-formed: {error}"),
-                );
-                None
-            }
-        }
+    fn shaped<T: DeserializeOwned + Serialize>(&self, method: &str, params: &Value) -> Option<T> {
+        self.well_formed(method, wire::read(params))
+    }
+
+    fn well_formed<T>(&self, method: &str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|why| {
+            self.breach(Rule::Shape, format!("`{method}` is not well-formed: {why}"));
+        })
+        .ok()
     }
 
     fn breach(&self, rule: Rule, what: String) {

@@ -9,8 +9,7 @@
 //! | [`cases`] | the cases, by what they are about |
 //! | [`client`] | one session: requests, replies, waits with a deadline |
 //! | [`ledger`] | what every message has to keep: shape, sequence, the end of a turn, prompts |
-//! | [`methods`] | the protocol's table of methods |
-//! | [`wire`] | the messages as the contract documents them |
+//! | [`wire`] | the protocol's messages, read strictly |
 //! | [`script`] | the part of a rehearsal script that cases need |
 //! | [`stage`] | a workspace, a home and a state folder of its own for each case |
 //! | [`run`] | plays cases side by side and says what became of them |
@@ -22,7 +21,6 @@
 pub mod cases;
 pub mod client;
 pub mod ledger;
-pub mod methods;
 pub mod run;
 pub mod script;
 pub mod stage;

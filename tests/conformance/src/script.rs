@@ -1,7 +1,7 @@
-//! Scripts for the rehearsal model, as far as the cases need them: the driver writes them, the toy server reads
+//! Scripts for the rehearsal model, as far as the cases need them: the driver writes
 //! them. What their keys mean is in `server/provider/rehearsal/README.md`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Failure;
 
@@ -17,16 +17,14 @@ pub const TOLD_NOT_SHOWN: &str = "The model was told that it could not be shown.
 pub const TOLD_ELSE: &str = "The model was told something else.";
 
 /// A script: the first reply that fits a request is played.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Script {
     /// In the order in which they are tried.
     pub reply: Vec<Reply>,
 }
 
 /// One reply of the model. It never is used up.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Reply {
     /// Always true here, so that a server may play it in any number of conversations.
     pub repeat: bool,
@@ -40,8 +38,7 @@ pub struct Reply {
 }
 
 /// Which requests a reply is for: all keys have to fit.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct When {
     /// The request of its turn, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,16 +52,14 @@ pub struct When {
 }
 
 /// A result of a tool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ResultIs {
     /// A part of it.
     pub contains: String,
 }
 
 /// A piece of a reply: words, or a call.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Item {
     /// The text that the model says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,8 +73,7 @@ pub struct Item {
 }
 
 /// What goes wrong with a reply.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Fault {
     /// It never ends.
     pub stall: bool,

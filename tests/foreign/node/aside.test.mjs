@@ -161,8 +161,7 @@ test('each kind of question without the capability', withEditor(withoutIt, async
   const asked = editor.all('window/showMessageRequest').map(({ message }) => message);
   const due = Object.keys(answers).map((text) => `asker: ${text}`);
   assert.deepEqual(asked.sort(), due.sort(), 'nobody is asked for a secret');
-  const nobody = 'asker cannot run because no interactive client is attached. Do not retry this tool call in this turn; '
-    + 'continue without user input or explain what information is missing.';
+  const nobody = 'Refused: asker, nobody was there to answer.';
   for (const result of ['true', '"two"', '"because"', nobody]) {
     assert.ok(transcript.includes(result), `${result} in ${transcript}`);
   }

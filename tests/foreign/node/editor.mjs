@@ -154,7 +154,7 @@ export class Editor {
     return { title: 'Answer…' };
   }
 
-  #onShow({ uri }) {
+  async #onShow({ uri }) {
     const path = fileURLToPath(uri);
     const text = readFileSync(path, 'utf8');
     const question = [...this.toAnswer.keys()].find((asked) => text.includes(asked));
@@ -163,7 +163,10 @@ export class Editor {
     this.note('window/showDocument', text);
     // After the response: before, nobody can say that it was seen.
     if (text.includes('Answer with a code action')) setImmediate(() => this.#take(uri, answer));
-    else if (question !== undefined) writeFileSync(path, `${text}${answer}\n`);
+    else if (question !== undefined) {
+      writeFileSync(path, `${text}${answer}\n`);
+      await this.#saved(uri);
+    }
     return { success: true };
   }
 
@@ -193,9 +196,12 @@ export class Editor {
     this.note('aside/document/save', params);
     const document = this.documents.get(params.uri);
     writeFileSync(fileURLToPath(params.uri), document.getText());
-    const textDocument = { uri: params.uri };
-    await this.connection.sendNotification(lsp.DidSaveTextDocumentNotification.type, { textDocument });
+    await this.#saved(params.uri);
     return {};
+  }
+
+  #saved(uri) {
+    return this.connection.sendNotification(lsp.DidSaveTextDocumentNotification.type, { textDocument: { uri } });
   }
 
   // What the person does.

@@ -123,6 +123,7 @@ class Editor:
             loop.call_soon(lambda: self.tasks.append(loop.create_task(self.take(params.uri, answer))))
         elif question is not None:
             path.write_text(text + answer + "\n", encoding="utf-8")
+            self.saved(params.uri)
         return types.ShowDocumentResult(success=True)
 
     async def take(self, uri, title):
@@ -149,9 +150,12 @@ class Editor:
         self.note("aside/document/save", params)
         document = self.documents[params["uri"]]
         path_of(document.uri).write_text(document.source, encoding="utf-8")
-        identifier = types.TextDocumentIdentifier(document.uri)
-        self.client.text_document_did_save(types.DidSaveTextDocumentParams(identifier))
+        self.saved(document.uri)
         return {}
+
+    def saved(self, uri):
+        identifier = types.TextDocumentIdentifier(uri)
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(identifier))
 
     # What the person does.
 

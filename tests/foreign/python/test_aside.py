@@ -154,10 +154,7 @@ async def test_a_prompt_that_is_left_open_holds_up_no_other_conversation(start):
 
 
 EACH_KIND = {"Push?": True, "Which?": "two", "Why?": "because", "Password?": "correct horse"}
-NOBODY = (
-    "asker cannot run because no interactive client is attached. Do not retry this tool call in this turn; "
-    "continue without user input or explain what information is missing."
-)
+NOBODY = "Refused: asker, nobody was there to answer."
 
 
 async def test_each_kind_of_question_with_the_capability(start):

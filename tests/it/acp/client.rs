@@ -8,8 +8,9 @@ use std::{
     thread,
 };
 
-use aside::{front::acp, tool::Tool};
+use aside::front::acp;
 use aside_test_client as shared;
+use aside_tool::Tool;
 use serde_json::{Value, json};
 
 use crate::world::TestWorld;
@@ -115,6 +116,16 @@ impl Client {
     pub(crate) fn of_session(&self, mut params: Value) -> Value {
         params["sessionId"] = json!(self.session);
         params
+    }
+
+    /// An agent in another process that resumes this session.
+    pub(crate) fn resumed(world: &TestWorld, session: String, can: Value) -> Self {
+        let mut client = Self::spawn(world);
+        client.initialize(can);
+        client.session = session;
+        let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
+        client.request("session/resume", params);
+        client
     }
 
     /// Sends a prompt, and returns the id of the request.

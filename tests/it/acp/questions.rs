@@ -156,8 +156,7 @@ fn a_client_without_forms_is_asked_nothing_but_permissions() {
         );
         client.leave();
         let log = world.log();
-        let told = log.told("ask");
-        assert!(told.contains("no interactive client is attached"), "{told}");
+        log.told_has("ask", "no interactive client is attached");
     }
 }
 
@@ -182,8 +181,7 @@ fn a_secret_never_goes_through_a_form() {
     assert_eq!(reason, "end_turn");
     client.leave();
     let log = world.log();
-    let told = log.told("ask");
-    assert!(told.contains("no interactive client is attached"), "{told}");
+    log.told_has("ask", "no interactive client is attached");
 }
 
 #[test]

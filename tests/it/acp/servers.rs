@@ -1,16 +1,12 @@
 //! The MCP servers that a client names.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::client::{Client, choose};
 use crate::{
-    mcp::left,
+    mcp::{left, network::served},
     world::{TestWorld, until},
 };
 
@@ -110,18 +106,7 @@ fn sessions_of_one_folder_leave_each_other_their_servers() {
 #[test]
 fn one_over_http_gets_its_headers_and_they_are_in_no_log() {
     let world = TestWorld::new();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
-    let mut server = Command::new("python3")
-        .args([program.to_str().unwrap(), "key"])
-        .current_dir(world.folder())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut port = String::new();
-    let mut said = BufReader::new(server.stdout.take().unwrap());
-    said.read_line(&mut port).unwrap();
-    let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+    let (mut server, url) = served(&world, "key");
     let key = json!([{ "name": "Authorization", "value": "Bearer s3cret-of-the-user" }]);
     let own = json!({ "type": "http", "name": "mine", "url": url, "headers": key });
     let logged = played(&world, &own);

@@ -19,11 +19,7 @@ fn a_session_is_on_disk_before_its_first_prompt_and_another_process_goes_on_with
     let session = client.session.clone();
     client.leave();
     assert_eq!(world.conversation(), session);
-    let mut client = Client::spawn(&world);
-    client.initialize(json!({}));
-    client.session = session;
-    let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
-    client.request("session/resume", params);
+    let mut client = Client::resumed(&world, session, json!({}));
     assert_eq!(client.play("Go", nobody).1, "end_turn");
     client.leave();
 }
@@ -167,11 +163,7 @@ fn a_session_in_which_nothing_was_said_is_not_listed_and_after_a_month_it_is_gon
     file.set_modified(SystemTime::now() - month).unwrap();
 
     // Who has it open may still say something.
-    let mut client = Client::spawn(&world);
-    client.initialize(json!({}));
-    client.session = old;
-    let opens = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
-    client.request("session/resume", opens);
+    let mut client = Client::resumed(&world, old, json!({}));
     client.new_session(&world.at(""));
     let params = json!({ "sessionId": client.new_session(&world.at("")), "title": "Mine" });
     client.request("session/set_title", params);
@@ -473,11 +465,7 @@ fn a_turn_is_undone_and_an_interrupted_one_goes_on_by_a_command() {
     client.expect("elicitation/create");
     let session = client.session.clone();
     client.crash();
-    let mut client = Client::spawn(&world);
-    client.initialize(forms());
-    client.session = session;
-    let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
-    client.request("session/resume", params);
+    let mut client = Client::resumed(&world, session, forms());
     let (updates, reason) = client.play("/resume", |request| {
         assert_eq!(request["method"], "elicitation/create", "{request}");
         json!({ "action": "accept", "content": { "answer": "this" } })

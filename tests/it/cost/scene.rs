@@ -10,7 +10,6 @@ use std::{
     time::Instant,
 };
 
-use aside::provider::models;
 use aside_base::api::ApiKind;
 use aside_model_server::{
     ServedApi,
@@ -19,6 +18,7 @@ use aside_model_server::{
     play::{ModelReply, PlayedTokens, ReplyItem},
     server::{ModelServer, Received, ServedReply},
 };
+use aside_provider::models;
 use serde_json::{Value, json};
 
 use crate::world::{EventLog, ProgramResult, TestWorld, start};
@@ -440,13 +440,13 @@ fn prices(api: ServedApi, model: &str, cached: CachedTokens) -> CachePrices {
     let mut prices = prices.expect("a model whose prices are known");
     let input = cached.read + cached.written + cached.new;
     if prices.up_to.is_some_and(|up_to| input > up_to) {
-        prices = *prices.beyond.expect("prices beyond a bound");
+        prices.rates = prices.beyond.expect("prices beyond a bound");
     }
     CachePrices {
-        input: prices.input,
-        output: prices.output,
-        read: prices.cache_read,
-        write: prices.cache_write,
-        write_long: prices.cache_write_long,
+        input: prices.rates.input,
+        output: prices.rates.output,
+        read: prices.rates.cache_read(),
+        write: prices.rates.cache_write(),
+        write_long: prices.rates.cache_write_long(),
     }
 }

@@ -2,15 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use aside::{
-    config::{SourceFile, Sources},
-    engine::{
-        ConversationTarget, Engine, Layers, TrustedBy, TurnHandle, TurnMessage, TurnRequest,
-        TurnStart, clock::Clock,
-    },
-    session::{conversation::Conversation, record::TurnOptions},
+use aside::engine::{
+    ConversationTarget, Engine, Layers, TrustedBy, TurnHandle, TurnMessage, TurnRequest, TurnStart,
+    clock::Clock,
 };
+use aside_config::{SourceFile, Sources};
 use aside_model_server::server::{ModelServer, ReplyGate};
+use aside_session::{conversation::Conversation, record::TurnOptions};
 use aside_turn::{
     effect::{End, Update},
     rules::Mode,

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use aside::session::{conversation::ConversationActivity, replay, store::Store};
+use aside_session::{conversation::ConversationActivity, replay, store::Store};
 
 use super::{
     story::{STORY, StoryGround},

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use aside::session::conversation::ConversationActivity;
+use aside_session::conversation::ConversationActivity;
 use tempfile::TempDir;
 
 use super::{

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use aside::session::conversation::ConversationActivity;
+use aside_session::conversation::ConversationActivity;
 
 use super::{
     Sample,

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use aside::session::{conversation::Conversation, store::Store};
+use aside_session::{conversation::Conversation, store::Store};
 
 use crate::world::TestWorld;
 

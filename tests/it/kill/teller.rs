@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use aside::session::{conversation::ConversationActivity, replay};
+use aside_session::{conversation::ConversationActivity, replay};
 use aside_turn::{
     Event,
     record::{Outcome, PromptSubject},

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use aside::session::replay;
+use aside_session::replay;
 use aside_turn::{
     Event,
     record::{CallKey, Outcome, PromptSubject},

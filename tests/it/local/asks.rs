@@ -70,11 +70,7 @@ fn an_exclusive_question_fails_where_nobody_is_there() {
     world.run(&script, &ALLOWED).exits(0);
     let log = world.log();
     let nobody = "deploy cannot run because no interactive client is attached.";
-    assert!(
-        log.told("call1").starts_with(nobody),
-        "{}",
-        log.told("call1")
-    );
+    log.told_begins("call1", nobody);
     let ends: Vec<&Value> = log.all("inquiry_response");
     assert_eq!(
         [&ends[0]["by"], &ends[1]["reason"]],

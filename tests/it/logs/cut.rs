@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use aside::session::{
+use aside_session::{
     codec,
     lines::{EVENTS, read_all},
     log::Log,

@@ -1,6 +1,6 @@
 //! What must hold of a turn's history holds of each prefix of the logs, those with damaged lines included.
 
-use aside::session::{lines, replay};
+use aside_session::{lines, replay};
 
 use super::invariants;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aside::session::replay::Turn as LoggedTurn;
+use aside_session::replay::Turn as LoggedTurn;
 use aside_turn::{
     Effect, Event, Input, Setup, Turn,
     effect::{CallWork, Prompt, PromptKind, Request, RequestKind},

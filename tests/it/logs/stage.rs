@@ -6,12 +6,12 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use aside::session::{lines::read_all, replay};
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},
     server::ModelServer,
 };
+use aside_session::{lines::read_all, replay};
 use serde_json::{Value, json};
 
 use super::{

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 
-use aside::session::{
+use aside_session::{
     blobs::Blobs,
     codec, lines, meta,
     record::{Entry, Record},
@@ -14,7 +14,7 @@ use aside_turn::{
     Event,
     history::TurnHistory,
     model_text::ModelText,
-    record::{Backend, CallEnd, InquiryResponse, Word},
+    record::{Backend, CallEnd, InquiryResponse, Status, Word},
     transcript::Item,
 };
 
@@ -56,7 +56,7 @@ fn logs_are_read_and_gone_on_with_the_same_whatever_the_sentences_say() {
             );
         }
     }
-    assert!(swapped > 40, "only {swapped} lines were changed");
+    assert!(swapped > 35, "only {swapped} lines were changed");
 }
 
 #[test]
@@ -127,7 +127,6 @@ fn texts(event: &mut Event) -> Vec<&mut String> {
     match event {
         Event::Directive { text, .. } => vec![text],
         Event::ToolResult { end, content, .. } if *end != CallEnd::Success => vec![content],
-        Event::TurnEnd { refusals, .. } => refusals.iter_mut().map(|it| &mut it.text).collect(),
         Event::InquiryResponse {
             response:
                 InquiryResponse::Cancelled {
@@ -282,11 +281,16 @@ fn undo(log: &Log, records: &[Record], turn: &Turn) -> impl Debug + use<> {
     plan.map_err(|error| error.to_string())
 }
 
-/// What a client is told of a turn, but for summaries of results.
+/// What a client is told of a turn, but for what a tool said that failed, which may be a sentence for the model.
 fn updates(turn: &Turn) -> String {
     let mut updates = aside::front::wire::replay::updates(turn, str::to_owned, |_| false);
     for update in &mut updates {
-        if let aside::front::wire::Update::ToolResult { summary, .. } = update {
+        if let aside::front::wire::Update::ToolResult {
+            status: Status::Error,
+            summary,
+            ..
+        } = update
+        {
             summary.clear();
         }
     }

@@ -12,8 +12,9 @@ use std::{
     thread,
 };
 
-use aside::{front::lsp, tool::Tool};
+use aside::front::lsp;
 use aside_test_client::{self as shared, framing::Frames};
+use aside_tool::Tool;
 use serde_json::{Value, json};
 
 use crate::world::TestWorld;

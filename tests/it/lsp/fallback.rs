@@ -153,11 +153,17 @@ fn answers_once_shown(client: &mut Client, params: &Value) {
     });
 }
 
-/// Saves a text below the mark of a page.
-fn save(page: &std::path::Path, text: &str) {
+/// Saves a text below the mark of a page, which the client does not report.
+pub(super) fn save(page: &std::path::Path, text: &str) {
     let head = fs::read_to_string(page).unwrap();
     let (head, _) = head.rsplit_once("save --------\n").unwrap();
     fs::write(page, format!("{head}save --------\n{text}\n")).unwrap();
+}
+
+/// The client reports that a page was saved.
+pub(super) fn report_saved(client: &mut Client, page: &std::path::Path) {
+    let document = json!({ "uri": format!("file://{}", page.display()) });
+    client.notify("textDocument/didSave", json!({ "textDocument": document }));
 }
 
 /// Plays a turn that asks this in a client that shows no files, up to the prompt.

@@ -228,8 +228,8 @@ fn a_turn_goes_on_for_a_client_that_stalls_and_is_read_later() {
     assert!(heard < said.len() / 2, "{heard} bytes");
     let left_out = updates.iter().filter(|it| it["level"] == "warning");
     let left_out: Vec<_> = left_out.map(|it| it["text"].as_str().unwrap()).collect();
-    let expected = "A part of this turn is not shown here, since what came was not read; open the \
-                    conversation anew to see all of it.";
+    let expected = "Part of this turn is not shown, because the client did not read it in time; reopen the \
+                    conversation to see all of it.";
     assert_eq!(left_out, [expected]);
     let of = json!({ "conversationId": turn["conversationId"] });
     let read = client.request("aside/conversation/read", of);

@@ -1,12 +1,12 @@
 //! The Language Server in this process, on pipes in memory, with a tool that asks each kind of question.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use super::{
     client::{Client, answer, initialize},
-    fallback::{actions_on, page, take},
+    fallback::{actions_on, page, report_saved, save, take},
 };
 use crate::{
     asker::Asker,
@@ -160,15 +160,18 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
     let mut client = client(&world, capabilities);
     let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });
     client.request("workspace/executeCommand", command);
-    for (text, action) in [
-        ("Push?", Some("Aside: Yes")),
-        ("Which?", Some("Aside: two")),
-        ("Why?", None),
-    ] {
-        let page = opened(&mut client, |said| said.ends_with(text));
-        match action {
-            Some(title) => take(&mut client, &page, title),
-            None => fs::write(&page, fs::read_to_string(&page).unwrap() + "because\n").unwrap(),
+    // The calls run side by side, so their questions come in any order.
+    let mut left = vec!["Push?", "Which?", "Why?"];
+    while !left.is_empty() {
+        let (said, page) = opened(&mut client);
+        let found = left.iter().position(|text| said.ends_with(text));
+        match left.swap_remove(found.expect(&said)) {
+            "Push?" => take(&mut client, &page, "Aside: Yes"),
+            "Which?" => take(&mut client, &page, "Aside: two"),
+            _ => {
+                save(&page, "because");
+                report_saved(&mut client, &page);
+            }
         }
     }
     let transcript = client.expect("window/showDocument");
@@ -244,16 +247,15 @@ fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
 
 const DISMISS: &str = "Aside: Dismiss the question";
 
-/// The next message, of which this holds, opens the page on which its question is answered.
+/// What the next message says, which opens the page on which its question is answered, and that page.
 #[track_caller]
-fn opened(client: &mut Client, expected: impl Fn(&str) -> bool) -> PathBuf {
+fn opened(client: &mut Client) -> (String, PathBuf) {
     let prompt = client.expect("window/showMessageRequest");
-    let said = prompt["params"]["message"].as_str().unwrap();
-    assert!(expected(said), "{said}");
+    let said = prompt["params"]["message"].as_str().unwrap().to_owned();
     let actions = json!([{ "title": "Later" }, { "title": "Answer…" }]);
     assert_eq!(prompt["params"]["actions"], actions);
     client.reply(&prompt, json!({ "title": "Answer…" }));
-    page(client)
+    (said, page(client))
 }
 
 #[test]
@@ -281,7 +283,8 @@ fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
         ),
         ("asker: Who?", &["Aside: Leave it out", DISMISS], None),
     ] {
-        let page = opened(&mut client, |said| said == text);
+        let (said, page) = opened(&mut client);
+        assert_eq!(said, text);
         let actions = actions_on(&mut client, &page);
         let offered: Vec<&str> = actions.iter().map(|(title, _)| title.as_str()).collect();
         assert_eq!(offered, titles);
@@ -289,7 +292,8 @@ fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
             take(&mut client, &page, "Aside: Leave it out");
             continue;
         };
-        fs::write(&page, fs::read_to_string(&page).unwrap() + written).unwrap();
+        save(&page, written);
+        report_saved(&mut client, &page);
     }
     let transcript = client.expect("window/showDocument");
     client.reply(&transcript, json!({ "success": true }));

@@ -46,7 +46,7 @@ fn what_an_editor_never_saved_is_undone_turn_by_turn() {
     let early = editor.undoes(&first);
     let why = editor.refused(early, "a");
     assert!(
-        why.starts_with(", as these files were changed since: a;"),
+        why.starts_with(", because these files were changed since: a;"),
         "{why}"
     );
     for (turn, files) in [(&second, "a=old/new"), (&first, "a=old")] {
@@ -66,7 +66,7 @@ fn what_the_user_changed_since_is_left_as_it_is() {
     let why = editor.refused(undo, "b");
     assert_eq!(
         why,
-        ", as these files were changed since: b; put them back yourself, or undo later turns first"
+        ", because these files were changed since: b; restore them yourself, or undo later turns first"
     );
     // Changed behind the editor.
     editor.shows("b", "one\nnew\n");
@@ -75,8 +75,8 @@ fn what_the_user_changed_since_is_left_as_it_is() {
     let why = editor.refused(undo, "b");
     assert_eq!(
         why,
-        ", as these files have another text on disk than in the editor, which is not the turn's: b; \
-         save them there, or load them again"
+        ", because these files differ on disk and in the editor, and the turn did not cause that: b; \
+         save or reload them in the editor"
     );
     assert_eq!(editor.files(), "a=old/new b=mine/new");
 }
@@ -98,7 +98,7 @@ fn where_the_editor_refuses_one_the_others_are_put_back() {
     editor.client.reply(&request, no);
     editor.makes("a");
     let why = editor.refused(undo, "b");
-    assert_eq!(why, ": the editor did not make the edit of b: it is locked");
+    assert_eq!(why, ": the editor did not edit b: it is locked");
     assert_eq!(editor.files(), "a=new b=new closed=new");
 
     // The first cannot be put back either.
@@ -111,8 +111,8 @@ fn where_the_editor_refuses_one_the_others_are_put_back() {
     let why = editor.refused(undo, "b");
     assert_eq!(
         why,
-        ": the editor did not make the edit of b: busy; \
-         in the editor these are not as they were: a; put them back there with its own undo"
+        ": the editor did not edit b: busy; \
+         these files changed in the editor: a; undo them there"
     );
     assert_eq!(editor.files(), "a=new/old b=new closed=new");
 }
@@ -135,7 +135,7 @@ fn an_editor_may_end_the_last_line_of_what_it_saves() {
     editor.client.reply(&request, json!({ "applied": false }));
     editor.makes("a");
     let why = editor.refused(undo, "b");
-    assert_eq!(why, ": the editor did not make the edit of b");
+    assert_eq!(why, ": the editor did not edit b");
     let undo = editor.undoes(&turn);
     for path in files {
         editor.makes(path);
@@ -158,7 +158,7 @@ fn an_edit_that_is_said_to_be_made_and_is_not_seen_is_not_believed() {
     let why = editor.refused(undo, "a");
     assert_eq!(
         why,
-        ": the editor did not confirm the edit of a; look at it there"
+        ": the editor did not confirm the edit of a; check it there"
     );
     assert_eq!(editor.files(), "a=old/new closed=new");
 }
@@ -274,7 +274,7 @@ fn with_an_editor_that_makes_no_edits_what_is_saved_is_put_back_on_disk() {
     let why = editor.refused(undo, "a");
     assert_eq!(
         why,
-        ", as these files are not saved in an editor that cannot be told to change them: a; save them there"
+        ", because these files are unsaved in an editor that does not support edits: a; save them there"
     );
     editor.world.write("a", "one\nnew\n");
     let undo = editor.undoes(&turn);

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{ALLOWED, calls, config, left, told, world};
+use super::{
+    ALLOWED, NEW_IN_THE_SECOND, UNATTENDED, calls, calls_each, config, left, told, two_turns, world,
+};
 use crate::{
     lsp::client::{Client, answer, nobody, prompts},
     world::{TestWorld, until},
@@ -57,7 +59,7 @@ fn where_nobody_is_there_its_question_fails_and_the_turn_goes_on() {
         let told = told(&world, "ask", &[]);
         assert!(told.starts_with(nobody), "{mode}: {told}");
         // What it asks while it runs is declined, and whatever it says to that, the call has failed.
-        let ends = told.ends_with("The server says: {\"action\": \"decline\"}");
+        let ends = told.ends_with("The server answered: {\"action\": \"decline\"}");
         assert_eq!(ends, mode == "plain", "{told}");
         let log = world.log();
         assert_eq!(
@@ -76,11 +78,7 @@ fn a_call_needs_permission_unless_the_user_lets_the_tool_run_by_its_name() {
     let args = ["--trust", "--mode", "auto"];
     world.run(&script, &args).exits(0);
     let log = world.log();
-    assert!(
-        log.told("call").starts_with("srv__echo needs approval"),
-        "{}",
-        log.told("call")
-    );
+    log.told_begins("call", "srv__echo needs approval");
 
     let by_name = super::world(
         "plain",
@@ -92,11 +90,7 @@ fn a_call_needs_permission_unless_the_user_lets_the_tool_run_by_its_name() {
     let for_all = super::world("plain", "[conversation.tools.defaults]\nrun = 'unattended'");
     for_all.run(&script, &args).exits(0);
     let log = for_all.log();
-    assert!(
-        log.told("call").starts_with("srv__echo needs approval"),
-        "{}",
-        log.told("call")
-    );
+    log.told_begins("call", "srv__echo needs approval");
 }
 
 #[test]
@@ -175,23 +169,10 @@ fn a_conversation_in_the_editor_keeps_one_server() {
 fn another_choice_of_tools_counts_from_the_next_turn_on() {
     let keys = "[conversation.tools.srv__echo]\nrun = 'unattended'";
     let world = world("plain", keys);
-    let script = r#"
-        [[reply]]
-        say = [{ call = "srv__echo", id = "call", arguments = {} }]
-        [[reply]]
-        say = [{ text = "Done." }]
-    "#;
-    let mut client = Client::start(&world, script, prompts());
-    let turn = client.turn(json!({ "message": "Go" }));
-    client.play(&turn, nobody);
-    world.user_config(&config("plain", "exclude_tools = ['echo']"));
-    let id = turn["conversationId"].clone();
-    let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
-    client.play(&turn, nobody);
-    client.leave();
-    let log = world.log();
-    let results = log.all("tool_result");
-    let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
+    let script = calls_each(&["srv__echo"]);
+    let results = two_turns(&world, &script, || {
+        world.user_config(&config("plain", "exclude_tools = ['echo']"));
+    });
     // The model still sees it as it was, so that nothing before it changes.
     let denied = "srv__echo is not allowed here (conversation.tools.srv__echo.run). Do not retry it in this turn.";
     assert_eq!(results, ["{}", denied]);
@@ -201,19 +182,12 @@ fn another_choice_of_tools_counts_from_the_next_turn_on() {
 fn the_protocol_is_agreed_on_anew_with_a_server_that_is_started_again() {
     for mode in ["upgraded", "downgraded"] {
         let world = world(mode, "[conversation.tools.srv__echo]\nrun = 'unattended'");
-        let script = r#"
-            [[reply]]
-            say = [{ call = "srv__echo", id = "first", arguments = {} }]
-            [[reply]]
-            say = [{ call = "srv__echo", id = "second", arguments = {} }]
-            [[reply]]
-            say = [{ text = "Done." }]
-        "#;
-        world.run(script, &ALLOWED).exits(0).writes("Done.\n");
+        let script = calls_each(&["srv__echo", "srv__echo"]);
+        world.run(&script, &ALLOWED).exits(0).writes("Done.\n");
         let log = world.log();
-        let first = log.told("first").to_owned();
-        assert!(first.contains("its effects are unknown"), "{mode}: {first}");
-        assert_eq!(log.told("second"), "{}", "{mode}");
+        let first = log.told("call 0").to_owned();
+        assert!(first.contains("effects are unknown"), "{mode}: {first}");
+        assert_eq!(log.told("call 1"), "{}", "{mode}");
         // Each was asked for the older protocol first, and started again where it wanted the newer.
         assert_eq!(world.read("started").lines().count(), 3, "{mode}");
     }
@@ -222,34 +196,10 @@ fn the_protocol_is_agreed_on_anew_with_a_server_that_is_started_again() {
 #[test]
 fn tools_that_changed_are_there_once_from_the_next_turn_on() {
     for mode in ["relisting", "relisting-modern"] {
-        let world = world(
-            mode,
-            "[conversation.tools.srv__echo]\nrun = 'unattended'\n[conversation.tools.srv__new0]\nrun = 'unattended'",
-        );
+        let world = world(mode, UNATTENDED);
         // In the turn in which they change, they are what they were.
-        let script = r#"
-            [[reply]]
-            say = [{ call = "srv__echo", id = "first", arguments = {} }]
-            [[reply]]
-            say = [{ call = "srv__new0", id = "second", arguments = {} }]
-            [[reply]]
-            say = [{ text = "Done." }]
-        "#;
-        let mut client = Client::start(&world, script, prompts());
-        let turn = client.turn(json!({ "message": "Go" }));
-        client.play(&turn, nobody);
-        let id = turn["conversationId"].clone();
-        let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
-        client.play(&turn, nobody);
-        client.leave();
-        let log = world.log();
-        let results = log.all("tool_result");
-        let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
-        assert_eq!(
-            results,
-            ["{}", "There is no tool srv__new0.", "{}", "{}"],
-            "{mode}"
-        );
+        let results = two_turns(&world, &calls_each(&["srv__echo", "srv__new0"]), || {});
+        assert_eq!(results, NEW_IN_THE_SECOND, "{mode}");
         // Five notices were one change.
         assert_eq!(world.read("listed").len(), 2, "{mode}");
     }

@@ -13,7 +13,7 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
         let world = world(mode, keys);
         let script = calls("echo", &json!({}));
         let done = world.run(&script, &ALLOWED).exits(0).writes("Done.\n");
-        done.says("The MCP server srv is not there, so its tools are not: ")
+        done.says("The tools of the MCP server srv are unavailable: ")
             .says(why);
         assert_eq!(
             world.log().told("call"),
@@ -25,18 +25,18 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
     check(
         "silent",
         "startup_seconds = 1",
-        "it did not answer within 1 s; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
+        "no answer within 1 s; the first start may have to download it: try again, or increase its `startup_seconds`",
     );
     check(
         "babble",
         "startup_seconds = 1",
-        "it did not answer within 1 s; it wrote what is no message: \"xxxxx\"; the first start",
+        "no answer within 1 s; it printed output that is not MCP (\"xxxxx\"); the first start",
     );
     // Nobody waits for what such a line may have held.
     check(
         "roar",
         "startup_seconds = 600",
-        "; it wrote what is no message: a line of more than 4 MiB",
+        "; it printed output that is not MCP (a line longer than 4 MiB)",
     );
     check("endless", "", "its list of tools has more than 64 pages");
     let world = world("plain", "");
@@ -44,10 +44,12 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
         "[mcp.servers.srv]\ncommand = 'sh'\nargs = ['-c', 'echo no licence >&2; exit 1']\n",
     );
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
-    done.says("it ended before it answered; it says \"no licence\"");
+    done.says("it exited before it answered; its last output was \"no licence\"");
     world.user_config("[mcp.servers.srv]\ncommand = 'nonesuch'\n");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
-    done.says("there is no program `nonesuch`; install it, or correct the server's `command`");
+    done.says(
+        "the program `nonesuch` was not found; install it, or correct the server's `command`",
+    );
 }
 
 #[test]
@@ -61,9 +63,9 @@ fn a_list_with_a_server_that_is_not_there_fails_once_it_is_whole() {
 
     let world = world("conflict", "");
     let done = list(&world).exits(1);
-    let why = "  not there: it answered a request that it was not sent, which is not the Model Context Protocol";
+    let why = "  unavailable: it answered a request that it was not sent";
     assert!(done.stdout.contains(why), "{done:?}");
-    done.says("not there: srv; why stands with each in the list");
+    done.says("unavailable: srv; the list gives each reason");
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn a_server_starts_in_the_folder_that_is_named_and_no_link_leads_it_out() {
     };
     missing(
         &named("none"),
-        "there is no folder `none`; make it, or correct the server's `cwd`",
+        "the folder `none` does not exist; create it, or correct the server's `cwd`",
     );
     let out = named("out");
     symlink("/", out.at("out")).unwrap();
@@ -111,11 +113,11 @@ fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
     let script = calls("echo", &json!({"n": 1}));
     let done = odd.run(&script, &ALLOWED).exits(0);
     done.says(
-        "The MCP server srv: its tool `bad` is left out: its schema is not that of an object.",
+        "The MCP server srv: its tool `bad` is left out: its input schema must describe an object.",
     );
     assert_eq!(odd.log().told("call"), "{\"n\": 1}");
     let kinds = world("kinds", "");
-    let expected = "[a part of the kind `hologram`, which Aside does not know]\nand text";
+    let expected = "[content of the unknown type `hologram`]\nand text";
     assert_eq!(told(&kinds, "echo", &[]), expected);
 }
 
@@ -123,7 +125,7 @@ fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
 fn a_schema_without_end_costs_its_tool_alone() {
     let world = world("deep", "startup_seconds = 600");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
-    done.says("The MCP server srv: its tool `deep` is left out: its schema is too large");
+    done.says("The MCP server srv: its tool `deep` is left out: its input schema is too large");
     assert_eq!(world.log().told("call"), "{}");
 }
 
@@ -146,7 +148,7 @@ fn noise_on_its_output_is_passed_over() {
 fn a_server_that_crashes_in_a_call_ends_it() {
     let told = told(&world("crash", ""), "echo", &[]);
     assert!(
-        told.starts_with("srv__echo: the server srv failed: it ended while the call ran; its effects are unknown."),
+        told.starts_with("srv__echo: the server srv failed: it ended while the call ran, so the effects are unknown."),
         "{told}"
     );
 }
@@ -191,6 +193,6 @@ fn a_line_that_is_too_long_is_dropped() {
 #[test]
 fn a_form_for_a_secret_is_refused_whole() {
     let told = told(&world("secret", ""), "ask", &[]);
-    let refused = "srv__ask: the server srv failed: it asks for a secret (`password`) in a form, which is refused;";
+    let refused = "srv__ask: the server srv failed: it asked for a secret (`password`) in a form, which is not allowed;";
     assert!(told.starts_with(refused), "{told}");
 }

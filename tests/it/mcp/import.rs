@@ -31,7 +31,7 @@ fn what_is_imported_is_shown_whole_and_then_written() {
     );
     let shown = shown
         .says("old is left out: its type is `sse`")
-        .says("nobody can be asked without a terminal");
+        .says("nobody can confirm without a terminal");
     assert_eq!(own(&world), before);
 
     let done = world
@@ -55,7 +55,7 @@ fn what_is_imported_is_shown_whole_and_then_written() {
     world
         .aside(&["mcp", "import", ".mcp.json", "--yes"])
         .exits(2)
-        .says("has a server of this name");
+        .says("already has a server of this name");
     assert_eq!(own(&world), again);
 }
 
@@ -75,7 +75,7 @@ fn a_file_without_servers_changes_nothing() {
         ("{", "it is no JSON"),
         (
             r#"{"mcpServers": {"x": {"command": 7}}}"#,
-            "none of them can be taken",
+            "no server can be imported",
         ),
     ] {
         world.write("other.json", text);
@@ -87,6 +87,6 @@ fn a_file_without_servers_changes_nothing() {
     world
         .aside(&["mcp", "import", "missing.json", "--yes"])
         .exits(2)
-        .says("missing.json gives no servers");
+        .says("cannot import servers from missing.json");
     assert_eq!(own(&world), before);
 }

@@ -43,12 +43,9 @@ fn a_login_gives_a_token_that_is_renewed_and_that_nobody_sees() {
     served
         .calls("echo", &[])
         .exits(0)
-        .says("it wants you to log in; run `aside mcp login srv`");
+        .says("it requires a login; run `aside mcp login srv`");
     let (is_in, said) = log_in(&served, "c0de");
-    assert!(
-        is_in && said.contains("You are logged in to srv."),
-        "{said}"
-    );
+    assert!(is_in && said.contains("Logged in to srv."), "{said}");
 
     // The first token was over at once: it is renewed before it is used.
     let done = served.calls("echo", &[]).exits(0).writes("Done.\n");
@@ -94,7 +91,7 @@ fn a_login_gives_a_token_that_is_renewed_and_that_nobody_sees() {
     served
         .aside(&["mcp", "login", "srv", "--forget"])
         .exits(0)
-        .writes("The login to srv is forgotten.\n");
+        .writes("Logged out of srv.\n");
     assert!(!folder.join(&modes[0].0).exists());
 }
 
@@ -125,7 +122,7 @@ fn what_is_pasted_has_to_be_where_this_login_came_back_to() {
     running.stdin.take().unwrap().write_all(other).unwrap();
     let output = running.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("you are not logged in to srv"), "{errors}");
+    assert!(errors.contains("the login to srv failed"), "{errors}");
     assert!(
         !served.requests().contains("token "),
         "{}",
@@ -144,9 +141,9 @@ fn a_server_with_a_key_and_one_that_is_a_program_have_no_login() {
     keyed
         .aside(&["mcp", "login", "own"])
         .exits(2)
-        .says("is a program, to which nobody logs in");
+        .says("is a local program, which has no login");
     keyed
         .aside(&["mcp", "login", "none"])
         .exits(2)
-        .says("no MCP server is called none");
+        .says("there is no MCP server none");
 }

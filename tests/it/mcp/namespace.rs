@@ -104,7 +104,7 @@ fn where_there_are_no_namespaces_servers_go_without_and_the_doctor_says_so() {
         assert_eq!(seen["processes"], namespace("pid"));
         let mut doctor = ground.command(program(), &["doctor"]);
         let said = start(doctor.env("PATH", &programs)).end().stdout;
-        let line = format!("MCP servers: they get no namespaces of processes here: {why}");
+        let line = format!("MCP servers: local servers get no PID namespaces here: {why}");
         assert!(said.contains(&line), "{said}");
     };
     check(None, "bubblewrap is not installed");
@@ -116,7 +116,7 @@ fn where_there_are_no_namespaces_servers_go_without_and_the_doctor_says_so() {
     configure(&ground.world, "");
     let said = ground.aside(&["doctor"]).stdout;
     assert!(
-        said.contains("MCP servers: each that is started here has a namespace"),
+        said.contains("MCP servers: each local server runs in a PID namespace"),
         "{said}"
     );
 }
@@ -129,7 +129,7 @@ fn a_server_that_ends_at_once_may_need_what_is_not_there() {
         "[mcp.servers.srv]\ncommand = 'sh'\nargs = ['-c', 'echo no licence >&2; exit 1']\n",
     );
     let run = ground.run(&[], &[]);
-    run.says("it ended before it answered; it says \"no licence\"; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`.");
+    run.says("it exited before it answered; its last output was \"no licence\"; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`.");
     world.user_config("[mcp.servers.srv]\ncommand = '/not-there'\n");
     ground
         .run(&[], &[])

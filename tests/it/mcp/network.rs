@@ -7,13 +7,12 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{ALLOWED, asks::in_the_editor, calls};
-use crate::{
-    lsp::client::{Client, nobody, prompts},
-    world::{ProgramResult, TestWorld, start},
+use super::{
+    ALLOWED, NEW_IN_THE_SECOND, UNATTENDED, asks::in_the_editor, calls, calls_each, two_turns,
 };
+use crate::world::{ProgramResult, TestWorld, start};
 
 const KEY: &str = "s3cret-of-the-user";
 
@@ -23,22 +22,27 @@ pub(super) struct ServedWorld {
     server: Child,
 }
 
+/// Starts a server on the network that behaves in this way, and gives its place.
+pub(crate) fn served(world: &TestWorld, mode: &str) -> (Child, String) {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
+    let mut server = Command::new("python3")
+        .args([program.to_str().unwrap(), mode])
+        .current_dir(world.folder())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    let mut said = BufReader::new(server.stdout.take().unwrap());
+    said.read_line(&mut port).unwrap();
+    (server, format!("http://127.0.0.1:{}/mcp", port.trim()))
+}
+
 impl ServedWorld {
     /// With a server that behaves in this way, and these keys besides.
     pub(super) fn new(mode: &str, keys: &str) -> Self {
         let world = TestWorld::new();
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
-        let mut server = Command::new("python3")
-            .args([program.to_str().unwrap(), mode])
-            .current_dir(world.folder())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut port = String::new();
-        let mut said = BufReader::new(server.stdout.take().unwrap());
-        said.read_line(&mut port).unwrap();
-        let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+        let (server, url) = served(&world, mode);
         world.user_config(&format!("[mcp.servers.srv]\nurl = '{url}'\n{keys}\n"));
         Self { world, server }
     }
@@ -135,13 +139,13 @@ fn a_key_goes_to_the_server_alone_and_appears_nowhere() {
     }
     let served = ServedWorld::new("key", "");
     served.calls("echo", &[]).exits(0).says(
-        "The MCP server srv is not there, so its tools are not: it wants you to log in; run `aside mcp login srv`",
+        "The tools of the MCP server srv are unavailable: it requires a login; run `aside mcp login srv`",
     );
     let unset = ServedWorld::new("key", "bearer_token_env = 'NO_SUCH_KEY'");
     unset
         .calls("echo", &[])
         .exits(0)
-        .says("NO_SUCH_KEY, which has its key, is not set");
+        .says("NO_SUCH_KEY, which should hold its key, is not set");
 }
 
 #[test]
@@ -150,7 +154,7 @@ fn a_redirect_is_not_followed() {
     served
         .calls("echo", &[])
         .exits(0)
-        .says("it sends elsewhere (307 Temporary Redirect), where Aside does not follow");
+        .says("it redirects (307 Temporary Redirect), which Aside does not follow");
     assert!(
         !served.requests().contains("/elsewhere"),
         "{}",
@@ -163,7 +167,7 @@ fn a_server_that_does_not_open_is_said_to_be_missing_and_the_turn_goes_on() {
     let check = |mode: &str, keys: &str, why: &str| {
         let served = ServedWorld::new(mode, keys);
         let done = served.calls("echo", &[]).exits(0).writes("Done.\n");
-        done.says("The MCP server srv is not there, so its tools are not: ")
+        done.says("The tools of the MCP server srv are unavailable: ")
             .says(why);
         assert_eq!(
             served.log().told("call"),
@@ -171,17 +175,9 @@ fn a_server_that_does_not_open_is_said_to_be_missing_and_the_turn_goes_on() {
             "{mode}"
         );
     };
-    check(
-        "silent",
-        "startup_seconds = 1",
-        "it did not answer within 1 s",
-    );
-    check("busy", "", "it answers 503 Service Unavailable");
-    check(
-        "page",
-        "",
-        "it answers with text/html, which is not the Model Context Protocol",
-    );
+    check("silent", "startup_seconds = 1", "no answer within 1 s");
+    check("busy", "", "it answered 503 Service Unavailable");
+    check("page", "", "it answered with text/html, which is not MCP");
     check("endless", "", "its list of tools has more than 64 pages");
     let world = TestWorld::new();
     world.user_config("[mcp.servers.srv]\nurl = 'http://127.0.0.1:1/mcp'\n");
@@ -193,16 +189,16 @@ fn a_server_that_does_not_open_is_said_to_be_missing_and_the_turn_goes_on() {
 fn what_goes_wrong_in_a_call_ends_that_call() {
     let told = |mode: &str, args: &[&str]| ServedWorld::new(mode, "").told("echo", args);
     for (mode, args, expected) in [
-        ("crash", &[][..], "its effects are unknown"),
+        ("crash", &[][..], "effects are unknown"),
         (
             "hang",
             &["--set", "conversation.limits.tool_seconds=1"],
             "ran longer than 1 s and was stopped",
         ),
-        ("refuse", &[], "it answers 500 Internal Server Error"),
+        ("refuse", &[], "it answered 500 Internal Server Error"),
         ("body", &[], "longer than 4 MiB"),
         // What it did before it flooded, nobody knows.
-        ("flood", &[], "its effects are unknown"),
+        ("flood", &[], "effects are unknown"),
     ] {
         let told = told(mode, args);
         assert!(told.contains(expected), "{mode}: {told}");
@@ -210,7 +206,7 @@ fn what_goes_wrong_in_a_call_ends_that_call() {
     assert_eq!(told("noise", &[]), "{\"n\": 1}");
     let secret = ServedWorld::new("secret", "").told("ask", &[]);
     assert!(
-        secret.contains("it asks for a secret (`password`) in a form, which is refused"),
+        secret.contains("it asked for a secret (`password`) in a form, which is not allowed"),
         "{secret}"
     );
 }
@@ -218,34 +214,11 @@ fn what_goes_wrong_in_a_call_ends_that_call() {
 #[test]
 fn tools_that_changed_while_a_turn_ran_are_there_from_the_next_one_on() {
     for mode in ["relisting", "relisting-modern"] {
-        let served = ServedWorld::new(
-            mode,
-            "[conversation.tools.srv__echo]\nrun = 'unattended'\n[conversation.tools.srv__new0]\nrun = 'unattended'",
-        );
-        let script = r#"
-            [[reply]]
-            say = [{ call = "srv__echo", id = "first", arguments = {} }]
-            [[reply]]
-            say = [{ call = "srv__new0", id = "second", arguments = {} }]
-            [[reply]]
-            say = [{ text = "Done." }]
-        "#;
-        let mut client = Client::start(&served, script, prompts());
-        let turn = client.turn(json!({ "message": "Go" }));
-        client.play(&turn, nobody);
-        let id = turn["conversationId"].clone();
-        let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
-        client.play(&turn, nobody);
-        client.leave();
-        let log = served.log();
-        let results = log.all("tool_result");
-        let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
+        let served = ServedWorld::new(mode, UNATTENDED);
+        let script = calls_each(&["srv__echo", "srv__new0"]);
+        let results = two_turns(&served, &script, || {});
         // In the turn in which they changed, they are what they were.
-        assert_eq!(
-            results,
-            ["{}", "There is no tool srv__new0.", "{}", "{}"],
-            "{mode}"
-        );
+        assert_eq!(results, NEW_IN_THE_SECOND, "{mode}");
         let lists = served.requests().matches(" tools/list ").count();
         assert_eq!(lists, 2, "{mode}");
     }
@@ -255,22 +228,13 @@ fn tools_that_changed_while_a_turn_ran_are_there_from_the_next_one_on() {
 fn the_protocol_is_agreed_on_anew_with_a_server_that_is_another_version() {
     for mode in ["upgraded", "downgraded"] {
         let served = ServedWorld::new(mode, "");
-        let script = r#"
-            [[reply]]
-            say = [{ call = "srv__echo", id = "first", arguments = {} }]
-            [[reply]]
-            say = [{ call = "srv__echo", id = "second", arguments = {} }]
-            [[reply]]
-            say = [{ call = "srv__echo", id = "third", arguments = {} }]
-            [[reply]]
-            say = [{ text = "Done." }]
-        "#;
-        served.run(script, &ALLOWED).exits(0).writes("Done.\n");
+        let script = calls_each(&["srv__echo", "srv__echo", "srv__echo"]);
+        served.run(&script, &ALLOWED).exits(0).writes("Done.\n");
         let log = served.log();
-        assert_eq!(log.told("first"), "{}", "{mode}");
-        let second = log.told("second").to_owned();
+        assert_eq!(log.told("call 0"), "{}", "{mode}");
+        let second = log.told("call 1").to_owned();
         assert!(second.contains("the server srv failed"), "{mode}: {second}");
-        assert_eq!(log.told("third"), "{}", "{mode}: {second}");
+        assert_eq!(log.told("call 2"), "{}", "{mode}: {second}");
     }
 }
 

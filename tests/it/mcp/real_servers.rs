@@ -105,12 +105,9 @@ fn real_servers_question_fails_where_nobody_is_there() {
     world.run(&script, &ALLOWED).exits(0).writes("Done.\n");
     let log = world.log();
     assert_eq!(log.one("inquiry_response")["reason"], "no_prompt_backend");
-    let told = log.told("call");
-    assert!(
-        told.starts_with(
-            "everything__trigger-elicitation-request cannot run because no interactive"
-        ),
-        "{told}"
+    log.told_begins(
+        "call",
+        "everything__trigger-elicitation-request cannot run because no interactive",
     );
 }
 

@@ -71,7 +71,7 @@ fn tools_that_take_more_than_a_tenth_are_described_when_they_are_asked_for() {
         "{described}"
     );
     // They are checked against what the server says all the same.
-    assert!(log.told("c1").contains("integer"), "{}", log.told("c1"));
+    log.told_has("c1", "integer");
     assert_eq!(log.told("c2"), "{\"n\": 1}");
 }
 

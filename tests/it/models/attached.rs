@@ -96,7 +96,7 @@ fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
         let message = match documents {
             true => format!("user {named}\nmedia\nuser {pdf}/>\n\nmedia\nuser What is it?\n"),
             false => format!(
-                "user {named}{pdf}>\n[not shown: you take no PDF]\n</attachment>\nWhat is it?\nmedia\n"
+                "user {named}{pdf}>\n[not shown: this model does not accept PDF documents]\n</attachment>\nWhat is it?\nmedia\n"
             ),
         };
         let heard = format!("{message}assistant A red dot.\nuser And now?\n");
@@ -164,13 +164,13 @@ fn a_model_that_takes_nothing_is_told_names_and_the_user_is_told_once() {
         assert_eq!(second, "text None.\ncompleted None.\n");
         let named = |name: &str, mime: &str, what: &str| {
             format!(
-                "<attachment name=\"{name}\" type=\"{mime}\">\n[not shown: you take no {what}]\n</attachment>\n"
+                "<attachment name=\"{name}\" type=\"{mime}\">\n[not shown: this model does not accept {what}]\n</attachment>\n"
             )
         };
         let heard = format!(
             "user {}{}What is it?\nassistant No idea.\nuser And now?\n",
             named("red.png", "image/png", "images"),
-            named("page.pdf", "application/pdf", "PDF")
+            named("page.pdf", "application/pdf", "PDF documents")
         );
         assert_eq!(stage.heard(), heard);
         stage.is_clean();
@@ -222,7 +222,7 @@ fn what_was_damaged_is_told_as_lost_and_the_conversation_goes_on() {
     stage.run("And now?", &["--continue"]).exits(0);
     let lost = |name: &str, mime: &str| {
         format!(
-            "<attachment name=\"{name}\" type=\"{mime}\">\n[not shown: its content was lost]\n</attachment>\n"
+            "<attachment name=\"{name}\" type=\"{mime}\">\n[not shown: the content is lost]\n</attachment>\n"
         )
     };
     let heard = format!(

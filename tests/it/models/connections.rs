@@ -122,7 +122,7 @@ fn a_proxy_that_cannot_be_reached_is_named() {
     );
     // It may be there in a moment.
     let reason = run.update("retry")["reason"].as_str().unwrap().to_owned();
-    let expected = format!("the proxy {gone} cannot be reached, or does not reach models.example");
+    let expected = format!("the proxy {gone} cannot be reached, or cannot reach models.example");
     assert!(reason.contains(&expected), "{reason}");
     run.signal(Signal::INT);
     run.end().exits(130);
@@ -141,7 +141,7 @@ fn a_proxy_that_wants_a_login_is_asked_once() {
             &format!("{scheme}://models.example/v1"),
             &names.map(|name| (name, place.as_str())),
         );
-        let says = format!("the proxy {at} wants a login");
+        let says = format!("the proxy {at} requires a login");
         fails_at_once(run.end(), &says);
         assert_eq!(proxy.received().len(), asked, "{scheme}");
     }
@@ -158,7 +158,7 @@ fn a_proxy_of_a_kind_that_cannot_be_used_is_told_at_once() {
     );
     fails_at_once(
         run.end(),
-        "the proxy 127.0.0.1:1080 cannot be used (socks5)",
+        "the scheme of the proxy 127.0.0.1:1080 is not supported (socks5)",
     );
 }
 
@@ -255,10 +255,7 @@ fn a_certificate_counts_where_the_roots_that_are_chosen_trust_it() {
     // Mozilla's roots are what counts, whatever the system trusts.
     let world = TestWorld::new();
     let done = start(&world, &url, &environment).end();
-    fails_at_once(
-        done,
-        "the certificate of localhost is none that is trusted (",
-    );
+    fails_at_once(done, "the TLS certificate of localhost is not trusted (");
 
     let world = TestWorld::new();
     let provider = format!("[providers.far]\napi = 'openai-chat'\nbase_url = '{url}'\n");

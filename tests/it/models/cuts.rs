@@ -11,17 +11,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aside::provider::{
+use aside_base::api::ApiKind;
+use aside_model_server::{
+    ServedApi,
+    server::{ModelServer, ServedReply},
+};
+use aside_provider::{
     Head, ModelRequest, Provider, SharedBody,
     client::HttpClient,
     models::built_in,
     open,
     options::{CacheRetention, ModelOptions},
-};
-use aside_base::api::ApiKind;
-use aside_model_server::{
-    ServedApi,
-    server::{ModelServer, ServedReply},
 };
 use aside_turn::{
     record::Event,

@@ -138,15 +138,20 @@ fn a_key_in_the_id_of_a_request_is_not_logged() {
 
 #[test]
 fn a_wrong_key() {
-    let what = "127.0.0.1 does not accept the key from KEY for this";
-    check(6, what, "set one that it accepts", |api| match api {
-        ServedApi::Anthropic => (401, "authentication_error", "invalid x-api-key"),
-        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
-            (401, "invalid_api_key", "Incorrect API key.")
-        }
-        ServedApi::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
-        ServedApi::Ollama => (401, "", "unauthorized"),
-    });
+    let what = "127.0.0.1 rejected the API key from KEY";
+    check(
+        6,
+        what,
+        "set a key that has access to the model",
+        |api| match api {
+            ServedApi::Anthropic => (401, "authentication_error", "invalid x-api-key"),
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+                (401, "invalid_api_key", "Incorrect API key.")
+            }
+            ServedApi::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
+            ServedApi::Ollama => (401, "", "unauthorized"),
+        },
+    );
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn an_unknown_model() {
     check(
         6,
         what,
-        "choose one of `aside model list`",
+        "choose a model from `aside model list`",
         |api| match api {
             ServedApi::Anthropic => (404, "not_found_error", "model: claude-opus-5-5"),
             ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
@@ -184,7 +189,7 @@ fn no_credit() {
 #[test]
 fn a_full_context() {
     let what = "the conversation no longer fits the model's context";
-    let next = "begin a new one, or choose a model with a larger context";
+    let next = "start a new conversation, or choose a model with a larger context window";
     check(1, what, next, |api| match api {
         ServedApi::Anthropic => (
             400,
@@ -265,8 +270,8 @@ fn nobody_there() {
         stage.world.user_config(&column::configuration(address));
         let done = run_at(&stage, address).exits(1);
         let sentence = format!(
-            "{address} cannot be reached, or the connection to it broke \
-             (Connection refused (os error 111)); look whether it runs and whether you are online"
+            "{address} cannot be reached, or the connection broke \
+             (Connection refused (os error 111)); check that the server is running and that you are online"
         );
         assert_says(api, &done, &sentence);
     });
@@ -278,8 +283,8 @@ fn a_web_page_is_not_asked_again() {
         let page = "\n<!doctype html><html><body>It works!</body></html>\n";
         let stage = ModelStage::new(api, vec![http(ServedReply::new(200, "text/html", page))]);
         let done = run(&stage).exits(6);
-        let sentence = "what answers at 127.0.0.1 is a web page, and not the API; \
-                        correct the provider's base_url, or log in to the network that you are in";
+        let sentence = "127.0.0.1 answered with a web page instead of the API; \
+                        correct the provider's base_url, or log in to your network";
         assert_says(api, &done, sentence);
         assert_eq!(stage.requests().len(), 1, "{api:?}");
         assert!(!done.stderr.contains("retry"), "{done:?}");
@@ -297,8 +302,8 @@ fn a_redirect_does_not_carry_the_key_elsewhere() {
             let stage = ModelStage::new(api, vec![http(reply)]);
             let done = run(&stage).exits(1);
             let sentence = format!(
-                "127.0.0.1 redirects to another place (HTTP status {status}); \
-                 set the provider's base_url to that"
+                "127.0.0.1 redirects to another address (HTTP status {status}); \
+                 set the provider's base_url to that address"
             );
             assert_says(api, &done, &sentence);
             stage.is_clean();

@@ -105,7 +105,7 @@ fn a_tools_question_takes_one_instead_of_a_model() {
             .exits(0);
         assert_eq!(world.read("a.txt"), file);
         let log = world.log();
-        assert!(log.told("edit").contains(told), "{}", log.told("edit"));
+        log.told_has("edit", told);
         assert!(log.all("usage").is_empty());
     };
     check("edit_file.occurrence=2", "one\ntwo\n", "a.txt");

@@ -36,7 +36,7 @@ fn flags() {
     check(&["--atach", "x", "Go"], &["--atach", "--attach"]);
     check(
         &["--mode", "sideways", "Go"],
-        &["sideways", "ask, edits, plan and auto"],
+        &["sideways", "ask, edits, plan or auto"],
     );
     check(&["--output", "xml", "Go"], &["xml", "jsonl"]);
     check(&["--max-steps", "0", "Go"], &["--max-steps"]);
@@ -46,17 +46,17 @@ fn flags() {
         &["--detached", "maybe", "Go"],
         &["auto, defaults, deny or stop"],
     );
-    check(&["-t", "a b", "Go"], &["a tool's name is"]);
+    check(&["-t", "a b", "Go"], &["a tool name has"]);
     check(&["-t", "no_such_tool", "Go"], &["no_such_tool"]);
     check(&["--answer", "p1=x", "Go"], &["needs --resume"]);
     check(&["--answer", "x", "Go"], &["TOOL.QUESTION=VALUE"]);
-    check(&["--tool-choice", "no tool", "Go"], &["a tool's name is"]);
+    check(&["--tool-choice", "no tool", "Go"], &["a tool name has"]);
     check(&["--tool-choice", "no_such_tool", "Go"], &["no_such_tool"]);
 }
 
 #[test]
 fn conversations() {
-    check(&["--resume", "Go"], &["takes no prompt"]);
+    check(&["--resume", "Go"], &["accepts no message"]);
     check(&["--resume"], &["there is no conversation to resume here"]);
     check(
         &["--continue", "Go"],
@@ -96,12 +96,12 @@ fn messages() {
 fn schemas() {
     check(
         &["--schema", "nowhere.json", "Go"],
-        &["nowhere.json cannot be read: "],
+        &["cannot read the schema ", "nowhere.json: "],
     );
-    check(&["--schema", "{bad", "Go"], &["it is not JSON: "]);
+    check(&["--schema", "{bad", "Go"], &["not valid JSON: "]);
     check(
         &["--schema", r#"{"type": 3}"#, "Go"],
-        &["is not a JSON schema: "],
+        &["is not a valid JSON schema: "],
     );
 }
 
@@ -109,7 +109,7 @@ fn schemas() {
 fn places() {
     check(
         &["--cwd", "nowhere", "Go"],
-        &["the folder nowhere cannot be used: "],
+        &["cannot use the folder nowhere: "],
     );
     check(
         &["--log-file", "/proc/nowhere", "Go"],

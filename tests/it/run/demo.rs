@@ -81,7 +81,7 @@ fn another_script_is_another_account_file_and_log() {
     assert!(log.all("inquiry_request").is_empty());
 
     // What is there is not written over.
-    world.aside(&args).exits(1).says("project is there already");
+    world.aside(&args).exits(1).says("project already exists");
     assert!(project("settings.toml").contains("wait_seconds = 9\n"));
 }
 

@@ -44,7 +44,7 @@ fn an_answer_that_cannot_be_written_is_in_the_log() {
         start(command.stdout(full))
             .end()
             .exits(1)
-            .says("the answer could not be written to standard output: No space left on device");
+            .says("cannot write the answer to standard output: No space left on device");
         assert_eq!(world.log().one("user_message")["text"], "Go");
         // Where every piece is written, the turn does not go on without its reader.
         if output == "jsonl" {
@@ -154,7 +154,7 @@ fn a_disk_that_is_full_from_the_start_is_said() {
 fn a_disk_with_no_room_for_a_turn_is_found_by_the_doctor() {
     let world = TestWorld::new();
     let done = on_a_small_disk(&world, 64, &["doctor"]).exits(1);
-    assert!(done.stdout.contains("cannot be written: "), "{done:?}");
+    assert!(done.stdout.contains("is not writable: "), "{done:?}");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn where_no_thread_can_be_had_the_program_says_so_and_ends() {
         let done = start(&mut command)
             .end()
             .exits(1)
-            .says("the system gives this program no thread: ");
+            .says("cannot start a thread: ");
         assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
     }
 }

@@ -152,7 +152,7 @@ fn a_budget_or_a_limit_is_5() {
     let stalls = "[[reply]]\nsay = [{ text = 'Wait' }]\nfault = { stall = true }";
     check(stalls, &["--timeout", "1s"], 5, "failed", Some("limit"));
     let cut = "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true";
-    check(cut, &[], 5, "failed", Some("limit"));
+    check(cut, &[], 5, "failed", Some("cut_off"));
 }
 
 #[test]

@@ -119,9 +119,7 @@ fn without_trust_no_answer_is_used_up() {
         let (bare, _) = line.split_once(" --answer ").unwrap();
         for line in [&line, bare] {
             let refused = world.types(&line.replace(" --trust", "")).exits(2);
-            let refused = refused
-                .writes("")
-                .says("the workspace is not trusted; say --trust again");
+            let refused = refused.writes("").says("add --trust again");
             assert_eq!(refused.stderr.lines().count(), 1, "{refused:?}");
             assert_eq!(world.log().events(), before);
         }
@@ -129,7 +127,7 @@ fn without_trust_no_answer_is_used_up() {
         world
             .types(&format!("{line} --mode plan"))
             .exits(2)
-            .says("the mode is plan");
+            .says("the mode does not allow it");
         assert_eq!(world.log().events(), before);
         world.types(&line).exits(0).writes("Over.\n");
         assert_eq!(world.log().told(id).lines().next(), Some(told));
@@ -148,7 +146,7 @@ fn without_the_freedom_that_it_was_asked_with_no_answer_is_used_up() {
     let (bare, _) = line.split_once(" --answer ").unwrap();
     for line in [&line, bare] {
         let refused = world.types(&line.replace(" --unsandboxed", "")).exits(2);
-        let refused = refused.writes("").says("say --unsandboxed again");
+        let refused = refused.writes("").says("add --unsandboxed again");
         assert_eq!(refused.stderr.lines().count(), 1, "{refused:?}");
         assert_eq!(world.log().events(), before);
     }
@@ -212,8 +210,8 @@ fn what_was_cancelled_or_interrupted_goes_on_by_the_printed_line() {
             .writes("A whole answer.\n");
         assert_eq!(world.conversations().len(), 1);
     };
-    check(Signal::INT, "cancelled; go on with: ");
-    check(Signal::TERM, "interrupted; go on with: ");
+    check(Signal::INT, "cancelled; continue with: ");
+    check(Signal::TERM, "interrupted; continue with: ");
 }
 
 #[test]

@@ -53,9 +53,10 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
         ),
         "toolOutput" => (&["callId", "text"], &[]),
         "toolResult" => (&["callId", "status", "summary"], &["exitStatus", "diff"]),
-        "question" if update.get("outcome").is_some() => {
-            (&["promptId", "outcome"], &["by", "reason", "answer"])
-        }
+        "question" if update.get("outcome").is_some() => (
+            &["promptId", "outcome", "text"],
+            &["by", "reason", "answer"],
+        ),
         "question" => (&["promptId", "callId", "promptKind", "label", "text"], &[]),
         "inquiry" => (&["callIds", "status"], &[]),
         "edit" => (&["callId", "uris"], &[]),

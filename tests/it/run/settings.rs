@@ -43,22 +43,22 @@ fn a_name_that_is_mistyped_sets_nothing_and_says_so() {
     refused(
         "",
         &["--answer", "edit_file.occurence=2"],
-        "--answer edit_file.occurence=… answers no question: `edit_file` asks no `occurence`; did you mean `occurrence`?",
+        "--answer edit_file.occurence=… answers no question: `edit_file` has no question `occurence`; did you mean `occurrence`?",
     );
     refused(
         "",
         &["--answer", "read_file.which=2"],
-        "--answer read_file.which=… answers no question: `read_file` asks none",
+        "--answer read_file.which=… answers no question: `read_file` asks no questions",
     );
     refused(
         "[conversation.tools.edit_file.questions.occurence]\nanswer = 'all'\n",
         &[],
-        "conversation.tools.edit_file.questions.occurence sets nothing",
+        "conversation.tools.edit_file.questions.occurence has no effect",
     );
     refused(
         "[conversation.tools.run_comand]\nrun = 'deny'\n",
         &[],
-        "conversation.tools.run_comand sets nothing: there is no tool `run_comand`; did you mean `run_command`?",
+        "conversation.tools.run_comand has no effect: there is no tool `run_comand`; did you mean `run_command`?",
     );
 }
 
@@ -69,7 +69,7 @@ fn what_is_set_of_a_tool_that_is_not_there_is_said() {
         world.user_config(&format!("[conversation.tools.{name}]\nrun = 'deny'\n"));
         let done = world.run(SAYS, &[]).exits(0);
         done.stderr.contains(&format!(
-            "conversation.tools.{name} sets nothing here: there is no tool `{name}`"
+            "conversation.tools.{name} has no effect here: there is no tool `{name}`"
         ))
     };
     assert!(said("run_shell"));
@@ -93,7 +93,7 @@ fn two_answers_for_one_prompt_are_wrong_usage() {
     let twice = |one: &str, other: &str, id: &str, args: &[&str]| {
         let args = [&["run", "--answer", one, "--answer", other], args].concat();
         let done = world.aside(&args).exits(2);
-        let said = format!("--answer {id}=… is there twice; give one answer");
+        let said = format!("--answer {id} was given twice");
         assert!(done.stderr.contains(&said), "{done:?}");
     };
     twice("p1=yes", "p1=no", "p1", &["--resume"]);
@@ -150,7 +150,7 @@ fn a_bound_of_the_cost_is_refused_where_no_price_is_known() {
     let message = end["error"]["message"].as_str().unwrap();
     assert!(
         message.starts_with(
-            "at most $0.5 (conversation.limits.cost_usd, --max-cost) cannot be kept with mine/m"
+            "the cost limit of $0.5 (conversation.limits.cost_usd, --max-cost) cannot be enforced with mine/m"
         ),
         "{message}"
     );
@@ -165,17 +165,16 @@ fn a_bound_of_the_cost_is_refused_where_no_price_is_known() {
     let other = ["--set", "conversation.inquiry.assistant.model=mine/other"];
     run(&[&other[..], &["--max-cost", "0.5"]].concat())
         .exits(2)
-        .says("cannot be kept with mine/other");
+        .says("cannot be enforced with mine/other");
 }
 
 #[test]
 fn a_model_that_an_untrusted_workspace_names_is_said_to_be_ignored() {
     let world = TestWorld::new();
     world.write("aside.toml", "[assistant]\nmodel = 'rehearsal/hello'\n");
-    world
-        .aside(&["run", "Go"])
-        .exits(6)
-        .says("the workspace's own `assistant.model` is ignored, for the workspace is not trusted");
+    world.aside(&["run", "Go"]).exits(6).says(
+        "the workspace's own `assistant.model` is ignored, because the workspace is not trusted",
+    );
     world.aside(&["run", "--trust", "Go"]).exits(0);
 }
 

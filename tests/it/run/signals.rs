@@ -15,7 +15,7 @@ fn ctrl_c_cancels_the_turn_and_the_conversation_goes_on() {
     let done = running
         .end()
         .exits(130)
-        .says("cancelled; go on with: aside run -c ");
+        .says("cancelled; continue with: aside run -c ");
     assert_eq!(done.json()["outcome"], "cancelled");
     assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
 
@@ -43,7 +43,7 @@ fn check_leaves(signals: &[Signal], code: i32) {
     assert_eq!(done.json()["outcome"], "interrupted", "{signals:?}");
     assert!(
         done.stderr
-            .contains("interrupted; go on with: aside run -c "),
+            .contains("interrupted; continue with: aside run -c "),
         "{done:?}"
     );
     let turn = done.json()["turnId"].clone();

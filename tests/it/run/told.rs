@@ -179,7 +179,7 @@ fn the_log_names_what_a_reader_of_it_wants_to_know() {
     let [took, changed, asked, ran, no_sandbox] = last.as_slice() else {
         panic!("{done:?}");
     };
-    assert!(no_sandbox.contains("There is no sandbox"), "{done:?}");
+    assert!(no_sandbox.contains("The sandbox is off"), "{done:?}");
     // In words for a person: what the model is told is for the model.
     assert_eq!(
         *ran,

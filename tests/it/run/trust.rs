@@ -94,7 +94,9 @@ fn without_a_sandbox_commands_are_refused_unless_the_user_lets_them_run() {
         WRITTEN,
         &unasked("run_command"),
     );
-    refused.says("There is no sandbox for commands, so each needs approval; `--mode auto --unsandboxed` lets");
+    refused.says(
+        "The sandbox is off, so every command needs approval; `--mode auto --unsandboxed` lets",
+    );
     let ran = check(
         &["--trust", "--mode", "auto", "--unsandboxed"],
         WRITTEN,

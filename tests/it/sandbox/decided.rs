@@ -2,7 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, User, program, script, script_of_steps, users};
+use super::ground::{
+    SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
+};
 use crate::world::start;
 
 /// Writes in the workspace and outside of it, and says what of that worked.
@@ -69,6 +71,12 @@ fn programs_without(missing: &[&str], folder: &Path) -> String {
     folder.to_str().unwrap().to_owned()
 }
 
+#[track_caller]
+fn needs_approval(ground: &SandboxGround) {
+    let log = ground.world.log();
+    assert!(log.told("run").starts_with("run_command needs approval"));
+}
+
 #[test]
 fn without_the_means_it_is_refused_and_said_how_to_mend_that() {
     for user in users() {
@@ -76,31 +84,14 @@ fn without_the_means_it_is_refused_and_said_how_to_mend_that() {
         let path = programs_without(&["bwrap"], &ground.world.folder().join("bin"));
         let model = ground.world.script(&script(&call(WRITES)));
         ground.hand_over();
-        let args = [
-            "run",
-            "-m",
-            &model,
-            "Go",
-            "--trust",
-            "--non-interactive",
-            "--mode",
-            "auto",
-            "--detached",
-            "auto",
-        ];
+        let args = auto_run(&model, &["--detached", "auto"]);
         let done = start(ground.command(program(), &args).env("PATH", &path))
             .end()
             .exits(0);
-        done.says("The sandbox for commands does not work here, so each needs approval: bubblewrap is not installed.")
+        done.says("The sandbox does not work here, so every command needs approval: bubblewrap is not installed.")
             .says("bubblewrap`")
-            .says("`--mode auto --unsandboxed` lets them run without one.");
-        assert!(
-            ground
-                .world
-                .log()
-                .told("run")
-                .starts_with("run_command needs approval")
-        );
+            .says("`--mode auto --unsandboxed` lets commands run without approval.");
+        needs_approval(&ground);
         assert!(!ground.world.at("inside").exists());
         let doctor = start(ground.command(program(), &["doctor"]).env("PATH", &path)).end();
         assert!(
@@ -112,7 +103,7 @@ fn without_the_means_it_is_refused_and_said_how_to_mend_that() {
         let doctor = start(&mut ground.command(program(), &["doctor"])).end();
         assert!(
             doctor.stdout.contains(
-                "ok       sandbox: commands run inside one by bubblewrap, without a network\n"
+                "ok       sandbox: commands run inside one (bubblewrap), without network access\n"
             ),
             "{doctor:?}"
         );
@@ -147,11 +138,7 @@ fn before_trust_nothing_is_started_to_try_it() {
         .end()
         .exits(0);
     let log = ground.world.log();
-    assert!(
-        log.told("run").contains("not trusted"),
-        "{}",
-        log.told("run")
-    );
+    log.told_has("run", "not trusted");
     assert!(!tried.exists());
     // With trust it is.
     start(
@@ -170,34 +157,17 @@ fn where_no_namespace_can_be_made_it_is_refused_too() {
         let ground = SandboxGround::new(*user);
         let model = ground.world.script(&script(&call(WRITES)));
         ground.hand_over();
-        let args = [
-            "--unshare-user",
-            "--disable-userns",
-            "--dev-bind",
-            "/",
-            "/",
-            "--",
-            program().to_str().unwrap(),
-            "run",
-            "-m",
-            &model,
-            "Go",
-            "--trust",
-            "--non-interactive",
-            "--mode",
-            "auto",
-        ];
+        let outer = "--unshare-user --disable-userns --dev-bind / / --";
+        let mut args: Vec<&str> = outer.split(' ').collect();
+        args.push(program().to_str().unwrap());
+        args.extend(auto_run(&model, &[]));
         let done = start(&mut ground.command(Path::new("bwrap"), &args))
             .end()
             .exits(0);
-        done.says("The sandbox for commands does not work here, so each needs approval: bubblewrap says \"");
-        assert!(
-            ground
-                .world
-                .log()
-                .told("run")
-                .starts_with("run_command needs approval")
+        done.says(
+            "The sandbox does not work here, so every command needs approval: bubblewrap says \"",
         );
+        needs_approval(&ground);
         assert!(!ground.world.at("inside").exists());
     }
 }
@@ -212,16 +182,7 @@ fn a_program_of_the_workspace_builds_no_walls() {
         fs::set_permissions(world.at(name), executable).unwrap();
     }
     let model = world.script(&script(&call("echo ran")));
-    let args = [
-        "run",
-        "-m",
-        &model,
-        "Go",
-        "--trust",
-        "--non-interactive",
-        "--mode",
-        "auto",
-    ];
+    let args = auto_run(&model, &[]);
     let path = format!("{}:/usr/bin:/bin", world.at("").display());
     let mut command = ground.command(program(), &args);
     start(command.env("PATH", path)).end().exits(0);

@@ -22,7 +22,7 @@ use std::{
 
 use super::{
     attacks::{Attack, Effect, rounds},
-    ground::{SandboxGround, SandboxedCall, User, program, users},
+    ground::{SandboxGround, SandboxedCall, User, auto_run, program, users},
 };
 use crate::world::{EventLog, TestWorld, start};
 
@@ -361,19 +361,7 @@ fn play(user: User, round: &[Attack], args: &[&str]) -> Vec<(String, bool)> {
     };
     target.ground.hand_over();
     let before: Vec<_> = round.iter().map(|it| target.snapshot(it)).collect();
-    let base = [
-        "run",
-        "-m",
-        &model,
-        "Go",
-        "--trust",
-        "--non-interactive",
-        "--mode",
-        "auto",
-    ];
-    let mut command = target
-        .ground
-        .command(program(), &[&base[..], args].concat());
+    let mut command = target.ground.command(program(), &auto_run(&model, args));
     start(&mut command).end().exits(0);
     let log = log_with(&target.ground.world, round[0].name);
     let mut results = Vec::new();

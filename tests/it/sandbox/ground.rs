@@ -103,6 +103,12 @@ impl SandboxGround {
     }
 }
 
+/// The arguments of a turn that plays this model in the mode `auto`, with nobody there.
+pub(crate) fn auto_run<'a>(model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let run = ["run", "-m", model, "Go", "--trust", "--non-interactive"];
+    [&run[..], &["--mode", "auto"], more].concat()
+}
+
 /// A call of `run_command`.
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxedCall<'a> {

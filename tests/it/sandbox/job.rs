@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use super::ground::{SandboxGround, User, program};
+use super::ground::{SandboxGround, User, auto_run, program};
 use crate::world::start;
 
 /// Where a tool chain is kept that the user's home usually holds.
@@ -24,17 +24,7 @@ fn job(ground: &SandboxGround, path: &str, content: &str, command: &str) -> Stri
         text(content),
         text(command)
     ));
-    let args = [
-        "run",
-        "-m",
-        &model,
-        "Go",
-        "--non-interactive",
-        "--trust",
-        "--mode",
-        "auto",
-        "--strict",
-    ];
+    let args = auto_run(&model, &["--strict"]);
     let mut command = ground.command(program(), &args);
     command
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))

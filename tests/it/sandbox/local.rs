@@ -2,7 +2,18 @@
 
 use serde_json::json;
 
-use super::ground::{SandboxGround, users};
+use super::ground::{SandboxGround, auto_run, users};
+use crate::world::EventLog;
+
+/// A run in which the model calls the tool `mine`.
+fn calls_mine(ground: &SandboxGround) -> EventLog {
+    let model = ground.world.script(
+        "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'mine', id = 'call', arguments = {} }]\n\
+         [[reply]]\nsay = [{ text = 'Done.' }]\n",
+    );
+    ground.aside(&auto_run(&model, &[])).exits(0);
+    ground.world.log()
+}
 
 #[test]
 fn a_local_tool_runs_unasked_inside_with_nobody_there() {
@@ -15,15 +26,7 @@ fn a_local_tool_runs_unasked_inside_with_nobody_there() {
             "[conversation.tools.mine]\nsource = 'local'\ncommand = {}\n",
             json!(["sh", "-c", script])
         ));
-        let model = ground.world.script(
-            "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'mine', id = 'call', arguments = {} }]\n\
-             [[reply]]\nsay = [{ text = 'Done.' }]\n",
-        );
-        let args = ["run", "-m", &model, "Go", "--trust", "--non-interactive"];
-        ground
-            .aside(&[&args[..], &["--mode", "auto"]].concat())
-            .exits(0);
-        let log = ground.world.log();
+        let log = calls_mine(&ground);
         let told = log.told("call");
         let expected = "Other programs take code from what this made or replaced, so tell the user: sub/.git\n\
                         {\"name\":\"mine\"\ninside\nend";
@@ -38,18 +41,6 @@ fn a_program_that_is_not_there_is_said_to_be_missing_inside_too() {
     ground.world.user_config(
         "[conversation.tools.mine]\nsource = 'local'\ncommand = ['no-such-program']\n",
     );
-    let model = ground.world.script(
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'mine', id = 'call', arguments = {} }]\n\
-         [[reply]]\nsay = [{ text = 'Done.' }]\n",
-    );
-    let args = ["run", "-m", &model, "Go", "--trust", "--non-interactive"];
-    ground
-        .aside(&[&args[..], &["--mode", "auto"]].concat())
-        .exits(0);
-    let log = ground.world.log();
-    let told = log.told("call");
-    assert!(
-        told.contains("no-such-program: No such file or directory"),
-        "{told}"
-    );
+    let log = calls_mine(&ground);
+    log.told_has("call", "no-such-program: No such file or directory");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
+use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
 use crate::world::start;
 
 #[test]
@@ -42,25 +42,12 @@ fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them
         );
         ground.run(&[plants], &["--mode", "auto"]).exits(0);
         let named = "Other programs take code from what this made or replaced, so tell the user: aside.toml\n";
-        assert!(
-            world.log().told("plant").starts_with(named),
-            "{}",
-            world.log().told("plant")
-        );
+        world.log().told_begins("plant", named);
         assert!(world.read("aside.toml").contains("planted"));
         // The user's word for a run is older than what the command wrote.
         let model = world.script(&script(&[call("again", "echo ran".to_owned())]));
         ground.hand_over();
-        let run = [
-            "run",
-            "-m",
-            &model,
-            "Go",
-            "--trust",
-            "--non-interactive",
-            "--mode",
-            "auto",
-        ];
+        let run = auto_run(&model, &[]);
         let again = || start(&mut ground.command(program(), &run)).end();
         again().exits(0).says("aside.toml").says("aside trust");
         assert!(!world.at("started").exists());

@@ -13,7 +13,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
+use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
 use crate::world::{LONG, RunningProgram, start, until, until_within};
 
 /// How long processes may live on after what held them, where time counts.
@@ -143,16 +143,7 @@ fn check(user: User, ends: End) {
         };
         let model = ground.world.script(&script(&[call]));
         ground.hand_over();
-        let args = [
-            "run",
-            "-m",
-            &model,
-            "Go",
-            "--trust",
-            "--non-interactive",
-            "--mode",
-            "auto",
-        ];
+        let args = auto_run(&model, &[]);
         let mut running = start(&mut ground.command(program(), &args));
         all_there(&mark);
         ends(&mut running);

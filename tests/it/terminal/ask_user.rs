@@ -106,6 +106,6 @@ fn what_the_configuration_answers_is_shown_as_such() {
         let is_refused = screen.contains("refused: ask_user `");
         assert_eq!(is_refused, shown.starts_with("no answer"), "{screen}");
         let log = world.log();
-        assert!(log.told("ask").contains(told), "{}", log.told("ask"));
+        log.told_has("ask", told);
     }
 }

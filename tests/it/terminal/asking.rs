@@ -10,13 +10,13 @@ use std::{
 };
 
 use aside::{
-    config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
         args::Output, exit::Strictness, failure::CommandFailure, paint::Paint,
         place::CommandContext, terminal::Terminal, watch::Watch,
     },
 };
+use aside_config::{Flag, Sources};
 use aside_turn::rules::Client;
 use tracing_subscriber::layer::SubscriberExt;
 

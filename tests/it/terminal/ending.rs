@@ -88,7 +88,7 @@ fn one_ctrl_c_cancels_and_the_conversation_goes_on() {
     let rest = person.ends(130);
     assert!(rest.contains("\n(no longer asked: withdrawn)\n"), "{rest}");
     let hint = format!(
-        "\ncancelled; go on with: aside run -c {} 'Go on.' --trust\n",
+        "\ncancelled; continue with: aside run -c {} 'Go on.' --trust\n",
         world.conversation()
     );
     assert!(rest.contains(&hint), "{rest}");
@@ -115,7 +115,7 @@ fn two_ctrl_c_leave_and_the_turn_can_be_resumed() {
     person.types("\x03");
     let rest = person.ends(130);
     assert!(
-        rest.contains("interrupted; go on with: aside run -c "),
+        rest.contains("interrupted; continue with: aside run -c "),
         "{rest}"
     );
     assert_gone(command);

@@ -117,7 +117,6 @@ fn where_nobody_is_there_nothing_is_asked_or_refused() {
     .concat();
     let done = world.run(&calls(WRITES, &["call"]), &args).exits(0);
     assert_eq!(done.json()["refusals"], serde_json::json!([]));
-    let told = world.log().told("call").to_owned();
-    assert!(told.contains(&format!("{INSIDE}]")), "{told}");
+    world.log().told_has("call", &format!("{INSIDE}]"));
     assert!(world.log().all("prompt_opened").is_empty());
 }

@@ -26,9 +26,7 @@ fn real_servers_form_is_answered_at_the_terminal() {
         seen.contains("ok everything__trigger-elicitation-request"),
         "{seen}"
     );
-    let told = world.log().told("call").to_owned();
-    assert!(
-        told.contains("User provided the requested information"),
-        "{told}"
-    );
+    world
+        .log()
+        .told_has("call", "User provided the requested information");
 }

@@ -148,7 +148,7 @@ fn on_a_screen_an_account_is_text_for_a_person() {
     };
     let screen = PtyPerson::starts(&world, &on_screen).ends(0);
     let (_, account) = screen
-        .split_once("The demo, as its log tells it")
+        .split_once("The demo, from its log")
         .expect("an account");
     assert!(account.contains("read_file: result\n"), "{account}");
     assert!(account.contains("+    attempts = 5\n"), "{account}");

@@ -72,11 +72,11 @@ fn an_answer_for_the_rest_of_the_turn_closes_prompts_that_wait() {
     // The next one may be on the screen for a moment; nobody has to answer it.
     let rest = person.ends(0);
     assert!(
-        rest.contains("\n  ? asker: B? true (remembered)\n"),
+        rest.contains("\n  ? asker: B? yes (remembered)\n"),
         "{rest}"
     );
     assert!(
-        rest.contains("\n  ? asker: C? true (remembered)\n"),
+        rest.contains("\n  ? asker: C? yes (remembered)\n"),
         "{rest}"
     );
     assert_eq!(

@@ -101,7 +101,7 @@ say = [{ text = "I turned." }]
   T.choices = { 'No' }
   vim.cmd('Aside answer')
   T.ended()
-  T.has(T.page(), '> go\n\nI walk and walk.\n\nI go on.\n\n> left\n\n`run_command echo walked`\n')
+  T.has(T.page(), '> go\n\nI walk and walk.\n\nI go on.\n\n> left\n\n`run_command`\n')
   T.has(T.page(), '\n\nI turned.')
 end)
 
@@ -200,7 +200,7 @@ say = [{ text = "It failed." }]
   end
   T.ended()
   T.has(T.page(), '│ one\n│ two\n')
-  T.equal(T.beside()[1], '`run_command ✗ Exit status 3.')
+  T.equal(T.beside()[1], '`Run ✗ Exit status 3.')
   local view = assert(require('aside.view').visible())
   local row = vim.fn.search('dummy', 'n')
   vim.api.nvim_win_call(view:window(), function()

@@ -44,6 +44,13 @@ local function turn_to_it()
   vim.cmd('Aside answer')
 end
 
+--- Asks in the file, and turns to the change that waits.
+local function asks_and_turns_to_it()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+end
+
 test('a change shows in its file, is taken as a whole, saved, and is one undo', {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', NEW),
@@ -88,9 +95,7 @@ say = [{ text = "I see what you left out." }]
 ]=]
   ),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.press('gn')
   T.equal(vim.api.nvim_win_get_cursor(0)[1], 7, 'it goes to the next one')
   T.has(table.concat(drawn(), '\n'), '1: write_file · 1 of 2 · left out')
@@ -109,9 +114,7 @@ test('a change is refused with a note', {
     '[[reply]]\nwhen = { result = { contains = "not that file" } }\nsay = [{ text = "I stop." }]'
   ),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.choices = { false }
   T.press('gN')
   T.prompts(1)
@@ -139,9 +142,7 @@ test('who types in the file has turned away: the keys are gone, and what was sho
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', NEW),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.press('i<Esc>')
   T.equal(vim.fn.maparg('gy', 'n'), '')
   T.equal(#drawn(), 6)
@@ -212,9 +213,7 @@ say = [{ call = "run_command", arguments = { command = "sed -n 2p a.txt" } }]
 ]=]
   ),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.press('gY')
   T.wait('the command waits', function()
     local open = require('aside.prompt').open()[1]
@@ -230,9 +229,7 @@ test('a file that is not open is shown on a page, and is not opened', {
   files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
   script = writes('b.txt', 'b\nnew\n'),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.equal(T.buffer(vim.api.nvim_get_current_buf()), 'b\nnew')
   T.equal(drawn()[1], '1 AsideAdd')
   T.equal(vim.api.nvim_win_get_height(0), vim.api.nvim_win_text_height(0, {}).all, 'all of it is seen at once')
@@ -248,9 +245,7 @@ test('a new file is shown on a page, and part of a long change can be left out t
   script = '[[reply]]\nwhen = { step = 1 }\nsay = [{ call = "write_file", arguments = { path = "new/n.txt", content = "x\\ny\\n" } }]\n'
     .. '[[reply]]\nsay = [{ text = "Done." }]',
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.equal(T.buffer(vim.api.nvim_get_current_buf()), 'x\ny')
   T.press('gy')
   T.ended()
@@ -261,9 +256,7 @@ test('a long change of an open file is shown on a page, where all of it can be s
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', 'one\n' .. ('more\n'):rep(300) .. 'eight\n'),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   assert(vim.api.nvim_win_get_config(0).relative ~= '')
   T.equal(vim.api.nvim_buf_line_count(0), 308)
   T.press('G')
@@ -346,9 +339,7 @@ say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "eight", n
 ]=]
   ),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.press('g!')
   T.ended()
   T.has(T.text('a.txt'), '7\n8')
@@ -358,9 +349,7 @@ test('a turn is undone', {
   files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
   script = writes('a.txt', NEW),
 }, function()
-  vim.cmd.edit('a.txt')
-  vim.cmd('Aside ask go')
-  turn_to_it()
+  asks_and_turns_to_it()
   T.press('gY')
   T.ended()
   vim.cmd('Aside undo')

@@ -43,6 +43,16 @@ local HANGS = "trap '' TERM HUP; exec sleep 100000"
 
 local ANSWERS = '[[reply]]\nrepeat = true\nsay = [{ text = "Here." }]'
 
+--- Asks until somebody answers, and then goes on.
+local GOES_ON = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+say = [{ text = "I went on." }]
+]=]
+
 test('nothing happens before a command is used', {}, function()
   T.equal(#vim.lsp.get_clients({ name = 'aside' }), 0)
   for name in pairs(package.loaded) do
@@ -152,18 +162,11 @@ say = [{ text = "I went on." }]
   T.ended()
   T.has(T.page(), 'I went on.')
   T.equal(T.outcomes, { 'completed' })
-  T.equal(T.beside(), { '`Assistant: true' })
+  T.equal(T.beside(), { '`Assistant: yes (you)' })
 end)
 
 test('an answer to one question does not resume what was interrupted in another conversation', {
-  script = [=[
-[[reply]]
-when = { step = 1 }
-repeat = true
-say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
-[[reply]]
-say = [{ text = "I went on." }]
-]=],
+  script = GOES_ON,
 }, function()
   vim.cmd('Aside ask go')
   T.prompts(1)
@@ -252,16 +255,7 @@ test('a server that is not ready after half a minute is ended, and that is said'
   T.has(T.page(), 'Here.')
 end)
 
-test('a server that hangs while it runs is stopped, and its turn can be resumed', {
-  script = [=[
-[[reply]]
-when = { step = 1 }
-repeat = true
-say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
-[[reply]]
-say = [{ text = "I went on." }]
-]=],
-}, function()
+test('a server that hangs while it runs is stopped, and its turn can be resumed', { script = GOES_ON }, function()
   vim.cmd('Aside ask go')
   T.prompts(1)
   local pid, client = T.server(), require('aside.client')
@@ -293,16 +287,7 @@ test('a server that ends before it is ready again is not started once more', { s
   T.has(T.page(), 'Here.')
 end)
 
-test('a server that crashes while its question is on the screen asks it again', {
-  script = [=[
-[[reply]]
-when = { step = 1 }
-repeat = true
-say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
-[[reply]]
-say = [{ text = "I went on." }]
-]=],
-}, function()
+test('a server that crashes while its question is on the screen asks it again', { script = GOES_ON }, function()
   vim.cmd('Aside ask go')
   T.prompts(1)
   T.choices = {

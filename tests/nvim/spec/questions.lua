@@ -127,7 +127,7 @@ test('a number that does not fit is asked for again', {
   vim.cmd('Aside ask go')
   answer('9', 'many', '4')
   T.ended()
-  T.equal(T.shown[1].prompt, 'asker: How many? (a whole number, at least 1, at most 5) ')
+  T.equal(T.shown[1].prompt, 'asker: How many? (a whole number between 1 and 5) ')
   T.equal(T.shown[1].items, '3', 'the default')
   T.equal(decisions()[3], { action = 'answer', answer = 4 })
 end)
@@ -187,7 +187,7 @@ say = [{ text = "I ask Ada." }]
   T.ended()
   T.equal(decisions(), { { action = 'decline', note = 'ask Ada' } })
   T.has(T.page(), 'I ask Ada.')
-  T.equal(T.beside(), { '`Assistant: declined' })
+  T.equal(T.beside(), { '`Assistant: no answer (you)' })
 end)
 
 test('a question that is hidden stays open and is shown again', {
@@ -344,7 +344,7 @@ say = [{ text = "Done." }]
   T.has(shown(), '1 of 1\nrun_command\n')
   T.has(shown(), ('echo first\necho second # ␛[31m\nin %s'):format(T.workspace))
   T.has(T.page(), '│ first\n│ second\n')
-  T.equal(T.beside(), { '`run_command ✓ Exit status 0.', '`run_command: once' }, 'how each of them ended')
+  T.equal(T.beside(), { '`Run ✓ Exit status 0.', '`run_command: once (you)' }, 'how each of them ended')
 end)
 
 test('a command that does not fit above its answers is scrolled first, and answered by a key', {

@@ -170,14 +170,22 @@ local function language_server()
   local function cmd(dispatchers)
     local function reply(method, params, done)
       if method == 'initialize' then
-        done(
-          nil,
-          { capabilities = { documentSymbolProvider = true, referencesProvider = true, positionEncoding = 'utf-16' } }
-        )
+        done(nil, {
+          capabilities = {
+            documentSymbolProvider = true,
+            referencesProvider = true,
+            workspaceSymbolProvider = true,
+            positionEncoding = 'utf-16',
+          },
+        })
       elseif method == 'textDocument/documentSymbol' then
         local range = { start = { line = 0, character = 0 }, ['end'] = { line = 2, character = 3 } }
         local inner = { name = 'inner', kind = 13, range = range, selectionRange = range }
         done(nil, { { name = 'outer', kind = 12, range = range, selectionRange = range, children = { inner } } })
+      elseif method == 'workspace/symbol' then
+        local start = { line = 0, character = 0 }
+        local location = { uri = vim.uri_from_bufnr(0), range = { start = start, ['end'] = start } }
+        done(nil, { { name = params.query .. 'er', kind = 12, location = location } })
       elseif method == 'textDocument/references' then
         local at = params.position
         done(nil, { { uri = params.textDocument.uri, range = { start = at, ['end'] = at } } })
@@ -208,6 +216,8 @@ say = [
   { call = "editor_diagnostics", id = "diagnostics", arguments = { path = "a.lua" } },
   { call = "editor_selection", id = "selection", arguments = {} },
   { call = "editor_symbols", id = "missing", arguments = { path = "b.lua" } },
+  { call = "editor_symbols", id = "query", arguments = { query = "out" } },
+  { call = "editor_open_files", id = "open", arguments = {} },
 ]
 [[reply]]
 say = [{ text = "I know." }]
@@ -235,10 +245,12 @@ say = [{ text = "I know." }]
   table.sort(got)
   T.equal(got, {
     '1: Function outer\n  1: Variable inner',
+    'a.lua',
     'a.lua, line 2.\nSelected are lines 2 to 2:\nreturn outer',
     'a.lua:1:11: local ü, outer = 1',
+    'a.lua:1:1: [Function] outer',
     'a.lua:2:8: error: bad (lint)',
-    'error: line 2 of a.lua has no inner in it',
+    'error: line 2 of a.lua does not contain inner',
     'error: there is no file b.lua',
   })
 end)
@@ -288,7 +300,7 @@ say = [{ text = "I looked." }]
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
   T.prompts(2)
-  picks('Aside answer', 'Run, always, as all that only read: diagnostics, references, selection, symbols')
+  picks('Aside answer', 'Run, always, as all that only read: diagnostics, open_files, references, selection, symbols')
   T.ended()
   T.equal(#T.shown, 1)
   T.has(T.shown[1].prompt, 'editor_')
@@ -299,8 +311,20 @@ say = [{ text = "I looked." }]
   T.has(T.page(), 'I looked.')
   local asked = vim.tbl_filter(function(message) return message.method == 'aside/prompt' end, T.sent)
   T.equal(#asked, 2, 'none in the turns that follow')
+  -- Who answered is on record: the person for the first call, and the configuration for all others.
+  local record = {}
+  for _, event in ipairs(T.events('prompt_closed')) do
+    record[event.outcome] = (record[event.outcome] or 0) + 1
+  end
+  T.equal(record, { permitted = 1, configured = 8 })
+  local shown = vim.system({ T.aside, 'conversation', 'show' }, { text = true, cwd = T.workspace }):wait()
+  T.has(shown.stdout, '**The configuration answered:** once')
+  T.lacks(shown.stdout, 'The user answered')
   local kept = require('aside.tools').allowed
-  T.has(T.text(kept), 'run unasked in the editor: diagnostics, references, selection, symbols; delete this file')
+  T.has(
+    T.text(kept),
+    'run unasked in the editor: diagnostics, open_files, references, selection, symbols; delete this file'
+  )
   vim.fn.delete(kept)
 end)
 
@@ -436,7 +460,7 @@ test('every message of the samples is shown or acted on', {
   for _, part in ipairs({
     'I will look at the imports first.',
     '│ The file is small.',
-    '`edit_file src/main.rs`',
+    '`Edit src/main.rs`',
     '│ @@ -1,2 +1,2 @@',
     '`Assistant: Keep the old file as a backup?`',
     '> Leave the tests alone.',

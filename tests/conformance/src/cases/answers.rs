@@ -2,77 +2,32 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, cancel, completes, ends};
+use super::{cancel, completes, ends, turns_of};
 use crate::{
     Step, check,
-    client::{Client, Turn, answer},
+    client::{Client, Turn, answer, closing},
     script::{Ask, Script, TOLD_DISMISSED, TOLD_NO, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
-    wire::{AnswerType, Outcome, PromptKind, Question, ReadTurn, Source, Update},
+    wire::{
+        self, AnswerType, Outcome, PromptKind, PromptOutcome, QuestionUpdate, Reason, Source,
+        Update,
+    },
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "answer_boolean",
-        sentence: "A question of `ask_user` is shown as documented; `false` is an answer and reaches the model as it is.",
-        play: answer_boolean,
-    },
-    Case {
-        name: "answer_select",
-        sentence: "An option of a select counts as the person's answer.",
-        play: answer_select,
-    },
-    Case {
-        name: "answer_text",
-        sentence: "A text counts as the person's answer, character by character.",
-        play: answer_text,
-    },
-    Case {
-        name: "answer_error",
-        sentence: "A JSON-RPC error closes the prompt as `backend_error`, never as a person's decision.",
-        play: answer_error,
-    },
-    Case {
-        name: "decline_with_note",
-        sentence: "A decline closes the prompt as `user`, and its note reaches the model.",
-        play: decline_with_note,
-    },
-    Case {
-        name: "cancel_action",
-        sentence: "The action `cancel` closes the prompt as `user`, and the turn goes on.",
-        play: cancel_action,
-    },
-    Case {
-        name: "silence",
-        sentence: "A prompt that is never answered is withdrawn when its turn is cancelled, and the end does not wait for the client.",
-        play: silence,
-    },
-    Case {
-        name: "late_after_cancel",
-        sentence: "An answer that comes after its turn was cancelled changes nothing, on the wire or on record.",
-        play: late_after_cancel,
-    },
-    Case {
-        name: "elsewhere",
-        sentence: "`aside/prompt/answer` answers an open prompt, as the person.",
-        play: elsewhere,
-    },
-    Case {
-        name: "elsewhere_dismisses",
-        sentence: "What was answered by `aside/prompt/answer` is dismissed on screen.",
-        play: elsewhere_dismisses,
-    },
-    Case {
-        name: "elsewhere_then_reply",
-        sentence: "A reply after `aside/prompt/answer` is late: the first answer stays, and the prompt is not closed twice.",
-        play: elsewhere_then_reply,
-    },
-    Case {
-        name: "reply_then_elsewhere",
-        sentence: "`aside/prompt/answer` after the reply is refused with -32012, and the first answer stays.",
-        play: reply_then_elsewhere,
-    },
-];
+cases! {
+    answer_boolean: "A question of `ask_user` is shown as documented; `false` is an answer and reaches the model as it is.";
+    answer_select: "An option of a select counts as the person's answer.";
+    answer_text: "A text counts as the person's answer, character by character.";
+    answer_error: "A JSON-RPC error closes the prompt as `backend_error`, never as a person's decision.";
+    decline_with_note: "A decline closes the prompt as `user`, and its note reaches the model.";
+    cancel_action: "The action `cancel` closes the prompt as `user`, and the turn goes on.";
+    silence: "A prompt that is never answered is withdrawn when its turn is cancelled, and the end does not wait for the client.";
+    late_after_cancel: "An answer that comes after its turn was cancelled changes nothing, on the wire or on record.";
+    elsewhere: "`aside/prompt/answer` answers an open prompt, as the person.";
+    elsewhere_dismisses: "What was answered by `aside/prompt/answer` is dismissed on screen.";
+    elsewhere_then_reply: "A reply after `aside/prompt/answer` is late: the first answer stays, and the prompt is not closed twice.";
+    reply_then_elsewhere: "`aside/prompt/answer` after the reply is refused with -32012, and the first answer stays.";
+}
 
 fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
     let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
@@ -114,7 +69,7 @@ fn answer_boolean(stage: &Stage) -> Step {
     )?;
     let id = prompt.prompt_id.clone();
     client.update(&turn, "the opening of the prompt", |update| {
-        matches!(update, Update::Question(Question::Opened { prompt_id, .. }) if *prompt_id == id)
+        matches!(update, Update::Question(QuestionUpdate::Opened { prompt_id, .. }) if *prompt_id == id)
     })?;
     client.reply(&shown, answer(false));
     counts(&mut client, &id, &json!(false))?;
@@ -164,7 +119,7 @@ fn answer_error(stage: &Stage) -> Step {
     client.reply_error(&shown, "the window is gone");
     let settled = client.settled(&shown.prompt.prompt_id)?;
     check(
-        settled.is_cancelled("backend_error"),
+        settled.is_cancelled(&Reason::BackendError),
         format!("the prompt was closed with {settled:?}"),
     )?;
     completes(&mut client, &turn, TOLD_NOT_SHOWN).map(drop)
@@ -184,7 +139,7 @@ fn decline_with_note(stage: &Stage) -> Step {
     );
     let settled = client.settled(&shown.prompt.prompt_id)?;
     check(
-        settled.is_cancelled("user"),
+        settled.is_cancelled(&Reason::User),
         format!("the prompt was closed with {settled:?}"),
     )?;
     completes(&mut client, &turn, "The model was told the note.").map(drop)
@@ -196,7 +151,7 @@ fn cancel_action(stage: &Stage) -> Step {
     client.reply(&shown, json!({"action": "cancel"}));
     let settled = client.settled(&shown.prompt.prompt_id)?;
     check(
-        settled.is_cancelled("user"),
+        settled.is_cancelled(&Reason::User),
         format!("the prompt was closed with {settled:?}"),
     )?;
     completes(&mut client, &turn, TOLD_DISMISSED).map(drop)
@@ -209,7 +164,7 @@ fn silence(stage: &Stage) -> Step {
     client.dismissed(&shown.prompt.prompt_id)?;
     let settled = client.settled(&shown.prompt.prompt_id)?;
     check(
-        settled.is_cancelled("withdrawn"),
+        settled.is_cancelled(&Reason::Withdrawn),
         format!("the prompt was closed with {settled:?}"),
     )?;
     ends(&mut client, &turn, Outcome::Cancelled)?;
@@ -227,11 +182,11 @@ fn late_after_cancel(stage: &Stage) -> Step {
     ends(&mut client, &turn, Outcome::Cancelled)?;
     let id = shown.prompt.prompt_id.clone();
     check(
-        client.settled(&id)?.is_cancelled("withdrawn"),
+        client.settled(&id)?.is_cancelled(&Reason::Withdrawn),
         "the prompt was not withdrawn",
     )?;
     client.reply(&shown, answer(true));
-    let turns = read(&mut client, &turn)?;
+    let turns = turns_of(&mut client, &turn.conversation)?;
     let [on_record] = turns.as_slice() else {
         return Err(format!("the conversation has {} turns where 1 was due", turns.len()).into());
     };
@@ -242,16 +197,13 @@ fn late_after_cancel(stage: &Stage) -> Step {
     let counted = on_record
         .updates
         .iter()
-        .any(|update| update["promptId"] == *id && update["outcome"] == "answered");
+        .filter_map(wire::settled)
+        .any(|settled| settled.prompt_id == id && settled.outcome == PromptOutcome::Answered);
     check(!counted, "the late answer is on record as an answer")?;
     let again = client
         .take(&|message: &_| crate::client::update(message).filter(|(of, _)| *of == turn.turn));
-    let again = again.filter(|(_, update)| matches!(update, Update::Question(Question::Closed(_))));
+    let again = again.filter(|(_, update)| wire::settled(update).is_some());
     check(again.is_none(), "the late answer closed the prompt again")
-}
-
-fn read(client: &mut Client, turn: &Turn) -> Step<Vec<ReadTurn>> {
-    super::turns_of(client, &turn.conversation)
 }
 
 fn elsewhere(stage: &Stage) -> Step {
@@ -309,10 +261,7 @@ fn reply_then_elsewhere(stage: &Stage) -> Step {
 /// One closing was taken already: none may be left.
 fn closed_once(client: &mut Client, id: &str) -> Step {
     client.pending()?;
-    let again = client.take(&|message: &_| match crate::client::update(message)?.1 {
-        Update::Question(Question::Closed(settled)) if settled.prompt_id == id => Some(settled),
-        _ => None,
-    });
+    let again = client.take(&|message: &_| closing(message).filter(|end| end.prompt_id == id));
     check(
         again.is_none(),
         format!("the prompt was closed twice: {again:?}"),

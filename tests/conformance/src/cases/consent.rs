@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, completes};
+use super::completes;
 use crate::{
     Failure, Step, check,
     client::{Client, answer},
@@ -11,23 +11,11 @@ use crate::{
     wire::AnswerType,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "approvals_of_a_new_workspace",
-        sentence: "In a new workspace nothing is approved for good, and revoking an approval that does not exist is refused with -32602, which names the field.",
-        play: approvals_of_a_new_workspace,
-    },
-    Case {
-        name: "approval_kept_and_revoked",
-        sentence: "What a person allows with `always` is listed with what was shown and is asked about no more; once it is revoked it is asked about again.",
-        play: approval_kept_and_revoked,
-    },
-    Case {
-        name: "preview_before_trust",
-        sentence: "The preview of a workspace has each command that it could start, whole, and trust is given to that preview alone: once the workspace changed, it is refused with -32602.",
-        play: preview_before_trust,
-    },
-];
+cases! {
+    approvals_of_a_new_workspace: "In a new workspace nothing is approved for good, and revoking an approval that does not exist is refused with -32602, which names the field.";
+    approval_kept_and_revoked: "What a person allows with `always` is listed with what was shown and is asked about no more; once it is revoked it is asked about again.";
+    preview_before_trust: "The preview of a workspace has each command that it could start, whole, and trust is given to that preview alone: once the workspace changed, it is refused with -32602.";
+}
 
 fn approvals_of_a_new_workspace(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::default())?;

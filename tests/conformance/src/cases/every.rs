@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Case, completes};
+use super::completes;
 use crate::{
     Step,
     client::answer,
@@ -11,28 +11,12 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "messages_well_formed",
-        sentence: "Every message has the documented fields, and no request comes that the client did not declare.",
-        play: ordinary,
-    },
-    Case {
-        name: "seq_without_gaps",
-        sentence: "The updates of each turn count from 1 without gaps, and from 1 again after a resume.",
-        play: resumed,
-    },
-    Case {
-        name: "completed_last_and_once",
-        sentence: "`aside/turn/completed` is the last message of its turn, and comes once.",
-        play: ordinary,
-    },
-    Case {
-        name: "prompts_sent_once",
-        sentence: "No prompt is sent again while it is open.",
-        play: ordinary,
-    },
-];
+cases! {
+    messages_well_formed: "Every message has the documented fields and no others, and no request comes that the client did not declare." => ordinary;
+    seq_without_gaps: "The updates of each turn count from 1 without gaps, and from 1 again after a resume." => resumed;
+    completed_last_and_once: "`aside/turn/completed` is the last message of its turn, and comes once." => ordinary;
+    prompts_sent_once: "No prompt is sent again while it is open." => ordinary;
+}
 
 /// Two questions, then words, then the end of the session.
 fn ordinary(stage: &Stage) -> Step {

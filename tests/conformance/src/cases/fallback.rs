@@ -5,7 +5,6 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
 use crate::{
     Failure, Step, check,
     client::{Client, Knows, Message, notification},
@@ -14,63 +13,19 @@ use crate::{
     wire::ShowMessage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "fallback_offers",
-        sentence: "`aside.server.ask` starts a turn; its question is a message that offers Later and Answer… alone, whatever its type.",
-        play: fallback_offers,
-    },
-    Case {
-        name: "fallback_answer",
-        sentence: "Answer… answers nothing and says how it is done: by `aside.server.answer`, whose answer counts.",
-        play: fallback_answer,
-    },
-    Case {
-        name: "fallback_dismiss",
-        sentence: "`aside.server.answer` with `dismiss` is a dismissal.",
-        play: fallback_dismiss,
-    },
-    Case {
-        name: "fallback_null",
-        sentence: "Null, which is how clients say that a message was closed, answers nothing: `aside.server.answer` shows the message again.",
-        play: fallback_null,
-    },
-    Case {
-        name: "fallback_later",
-        sentence: "Later answers nothing: `aside.server.answer` shows the message again.",
-        play: fallback_later,
-    },
-    Case {
-        name: "fallback_wrong_title",
-        sentence: "A title that was not offered, such as Yes, is no answer: it may be asked twice again, then the question could not be shown.",
-        play: fallback_wrong_title,
-    },
-    Case {
-        name: "fallback_error",
-        sentence: "A JSON-RPC error to a message is not a person's decision: the question could not be shown.",
-        play: fallback_error,
-    },
-    Case {
-        name: "fallback_one_at_a_time",
-        sentence: "Of two questions one message is open at a time; the second comes after the reply to the first.",
-        play: fallback_one_at_a_time,
-    },
-    Case {
-        name: "beside_yes",
-        sentence: "In an editor that is known to show messages beside the text, Yes and No are the actions of a boolean, and Yes counts.",
-        play: beside_yes,
-    },
-    Case {
-        name: "beside_select",
-        sentence: "There the options of a select are the actions, and the chosen title is the answer.",
-        play: beside_select,
-    },
-    Case {
-        name: "beside_null",
-        sentence: "There null is a dismissal.",
-        play: beside_null,
-    },
-];
+cases! {
+    fallback_offers: "`aside.server.ask` starts a turn; its question is a message that offers Later and Answer… alone, whatever its type.";
+    fallback_answer: "Answer… answers nothing and says how it is done: by `aside.server.answer`, whose answer counts.";
+    fallback_dismiss: "`aside.server.answer` with `dismiss` is a dismissal.";
+    fallback_null: "Null, which is how clients say that a message was closed, answers nothing: `aside.server.answer` shows the message again.";
+    fallback_later: "Later answers nothing: `aside.server.answer` shows the message again.";
+    fallback_wrong_title: "A title that was not offered, such as Yes, is no answer: it may be asked twice again, then the question could not be shown.";
+    fallback_error: "A JSON-RPC error to a message is not a person's decision: the question could not be shown.";
+    fallback_one_at_a_time: "Of two questions one message is open at a time; the second comes after the reply to the first.";
+    beside_yes: "In an editor that is known to show messages beside the text, Yes and No are the actions of a boolean, and Yes counts.";
+    beside_select: "There the options of a select are the actions, and the chosen title is the answer.";
+    beside_null: "There null is a dismissal.";
+}
 
 /// What is asked.
 const QUESTION: &str = "Ship it?";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, ends};
+use super::{ends, is_on_record};
 use crate::{
     Failure, Step, check,
     client::{Client, Shown, Turn, answer},
@@ -11,23 +11,11 @@ use crate::{
     wire::Outcome,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "flood",
-        sentence: "With 50 prompts open and 2,000 notifications sent, a request is answered before any prompt is, and all 50 answers count.",
-        play: flood,
-    },
-    Case {
-        name: "random_order",
-        sentence: "50 prompts are answered in random order, by reply and by `aside/prompt/answer`: each counts once, for its own prompt.",
-        play: random_order,
-    },
-    Case {
-        name: "many_requests",
-        sentence: "200 requests that are sent without waiting are each answered once.",
-        play: many_requests,
-    },
-];
+cases! {
+    flood: "With 50 prompts open and 2,000 notifications sent, a request is answered before any prompt is, and all 50 answers count.";
+    random_order: "50 prompts are answered in random order, by reply and by `aside/prompt/answer`: each counts once, for its own prompt.";
+    many_requests: "200 requests that are sent without waiting are each answered once.";
+}
 
 const PROMPTS: usize = 50;
 const NOTIFICATIONS: usize = 2000;
@@ -68,12 +56,9 @@ fn all_count(client: &mut Client, turn: &Turn, prompts: &[Shown]) -> Step {
     }
     ends(client, turn, Outcome::Completed)?;
     let turns = super::turns_of(client, &turn.conversation)?;
-    let updates: Vec<_> = turns.iter().flat_map(|turn| &turn.updates).collect();
     let counted = |shown: &&Shown| {
-        let mut own = updates
-            .iter()
-            .filter(|update| update["promptId"] == *shown.prompt.prompt_id);
-        own.any(|update| update["answer"] == own_answer(shown))
+        let prompt = &shown.prompt.prompt_id;
+        is_on_record(&turns, prompt, &own_answer(shown))
     };
     let on_record = prompts.iter().filter(counted).count();
     check(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, completes};
+use super::completes;
 use crate::{
     Step, check,
     client::{Knows, answer},
@@ -10,38 +10,14 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "initialize",
-        sentence: "`initialize` is answered with version 1 and the capabilities of the contract.",
-        play: initialize,
-    },
-    Case {
-        name: "newer_client",
-        sentence: "A client of version 7 is answered with version 1: the lower of both.",
-        play: newer_client,
-    },
-    Case {
-        name: "before_initialize",
-        sentence: "A request before `initialize` is refused with -32002, and `initialize` works afterwards.",
-        play: before_initialize,
-    },
-    Case {
-        name: "unknown_method",
-        sentence: "A method that does not exist is refused with -32601.",
-        play: unknown_method,
-    },
-    Case {
-        name: "unknown_field",
-        sentence: "Fields that the server does not know are ignored.",
-        play: unknown_field,
-    },
-    Case {
-        name: "shutdown",
-        sentence: "`shutdown` is answered with null, and `exit` ends the process.",
-        play: shutdown,
-    },
-];
+cases! {
+    initialize: "`initialize` is answered with version 1 and the capabilities of the contract.";
+    newer_client: "A client of version 7 is answered with version 1: the lower of both.";
+    before_initialize: "A request before `initialize` is refused with -32002, and `initialize` works afterwards.";
+    unknown_method: "A method that does not exist is refused with -32601.";
+    unknown_field: "Fields that the server does not know are ignored.";
+    shutdown: "`shutdown` is answered with null, and `exit` ends the process.";
+}
 
 fn initialize(stage: &Stage) -> Step {
     stage.script(&Script::asks(&[]))?;

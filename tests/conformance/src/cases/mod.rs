@@ -1,5 +1,17 @@
 //! The cases, by what they are about.
 
+/// Writes `CASES`: the name of each case, what has to hold, and what plays it where that is not the function of its name.
+macro_rules! cases {
+    ($($name:ident: $sentence:literal $(=> $play:expr)?;)+) => {
+        pub(super) const CASES: &[$crate::cases::Case] = &[$($crate::cases::Case {
+            name: stringify!($name),
+            sentence: $sentence,
+            play: cases!(@play $name $($play)?),
+        }),+];
+    };
+    (@play $name:ident) => { $name };
+    (@play $name:ident $play:expr) => { $play };
+}
 pub mod agent;
 mod answers;
 mod consent;
@@ -14,7 +26,7 @@ mod typed;
 mod unfit;
 mod vanish;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::typed::needs_asker;
 
@@ -22,7 +34,7 @@ use crate::{
     Failure, Step, check,
     client::{Client, Turn},
     stage::Stage,
-    wire::{Completed, Outcome, ReadTurn},
+    wire::{self, Outcome, ReadResult, ReadTurn, TurnCompleted},
 };
 
 /// One case: what is played, and what it needs.
@@ -66,7 +78,7 @@ pub fn table(cases: &[Case]) -> String {
 }
 
 /// Waits for the end of a turn, which has to be `completed`, and the model has to have said this last.
-fn completes(client: &mut Client, turn: &Turn, says: &str) -> Step<Completed> {
+fn completes(client: &mut Client, turn: &Turn, says: &str) -> Step<TurnCompleted> {
     let completed = client.completed(turn)?;
     check(
         completed.outcome == Outcome::Completed && completed.answer.as_deref() == Some(says),
@@ -79,7 +91,7 @@ fn completes(client: &mut Client, turn: &Turn, says: &str) -> Step<Completed> {
 }
 
 /// Waits for the end of a turn, which has to have this outcome.
-fn ends(client: &mut Client, turn: &Turn, outcome: Outcome) -> Step<Completed> {
+fn ends(client: &mut Client, turn: &Turn, outcome: Outcome) -> Step<TurnCompleted> {
     let completed = client.completed(turn)?;
     check(
         completed.outcome == outcome,
@@ -100,15 +112,20 @@ fn cancel(client: &mut Client, turn: &Turn) -> Step {
 
 /// The turns of a conversation, as they are on record.
 fn turns_of(client: &mut Client, conversation: &str) -> Step<Vec<ReadTurn>> {
-    let mut result = client.call(
+    let result: ReadResult = client.get(
         "aside/conversation/read",
         json!({"conversationId": conversation}),
     )?;
-    serde_json::from_value(result["turns"].take()).map_err(|error| {
-        Failure(format!(
-            "the result of `aside/conversation/read` is not well-formed: {error}"
-        ))
-    })
+    Ok(result.turns)
+}
+
+/// Whether a prompt was closed on record with this answer.
+fn is_on_record(turns: &[ReadTurn], prompt: &str, answer: &Value) -> bool {
+    turns
+        .iter()
+        .flat_map(|turn| &turn.updates)
+        .filter_map(wire::settled)
+        .any(|settled| settled.prompt_id == prompt && settled.answer.as_ref() == Some(answer))
 }
 
 /// No prompt may be among what has come until a request was answered.

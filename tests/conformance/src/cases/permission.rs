@@ -2,47 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, cancel, completes, ends};
+use super::{cancel, completes, ends};
 use crate::{
     Failure, Step, check,
     client::{Client, Shown, Turn, answer},
     script::{Item, Script},
     stage::Stage,
-    wire::{AnswerType, CallStatus, Outcome, Preview, PromptKind, ResultStatus, Update},
+    wire::{AnswerType, CallStatus, Outcome, Preview, PromptKind, Status, Update},
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "permission_once",
-        sentence: "An edit is asked for with its diff, is made after `once`, not before, and is told as `toolCall`, `edit` and `toolResult`.",
-        play: permission_once,
-    },
-    Case {
-        name: "permission_no",
-        sentence: "After `no` the file is not there, the call is told as `denied`, and the model is told.",
-        play: permission_no,
-    },
-    Case {
-        name: "permission_new_text",
-        sentence: "An edit that the person changed is made with the person's text.",
-        play: permission_new_text,
-    },
-    Case {
-        name: "permission_error",
-        sentence: "A JSON-RPC error is not a permission: nothing is written.",
-        play: permission_error,
-    },
-    Case {
-        name: "permission_null",
-        sentence: "Null is not a permission, however often it comes: nothing is written.",
-        play: permission_null,
-    },
-    Case {
-        name: "permission_late",
-        sentence: "A permission that comes after its turn was cancelled writes nothing.",
-        play: permission_late,
-    },
-];
+cases! {
+    permission_once: "An edit is asked for with its diff, is made after `once`, not before, and is told as `toolCall`, `edit` and `toolResult`.";
+    permission_no: "After `no` the file is not there, the call is told as `denied`, and the model is told.";
+    permission_new_text: "An edit that the person changed is made with the person's text.";
+    permission_error: "A JSON-RPC error is not a permission: nothing is written.";
+    permission_null: "Null is not a permission, however often it comes: nothing is written.";
+    permission_late: "A permission that comes after its turn was cancelled writes nothing.";
+}
 
 pub(super) const WRITTEN: &str = "The model was told that it is written.";
 pub(super) const NOT_ALLOWED: &str = "The model was told that it may not.";
@@ -108,7 +84,7 @@ fn permission_once(stage: &Stage) -> Step {
             && matches!(uris.as_slice(), [uri] if uri.ends_with("/note.txt")))
     })?;
     client.update(&turn, "the call's result `ok`", |update| {
-        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Ok, .. } if call_id == call)
+        matches!(update, Update::ToolResult { call_id, status: Status::Ok, .. } if call_id == call)
     })?;
     completes(&mut client, &turn, WRITTEN)?;
     is_written(stage, Some("oat milk\n"))
@@ -119,7 +95,7 @@ fn permission_no(stage: &Stage) -> Step {
     client.reply(&shown, answer("no"));
     let call = &shown.prompt.tool.call_id;
     client.update(&turn, "the call's result `denied`", |update| {
-        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Denied, .. } if call_id == call)
+        matches!(update, Update::ToolResult { call_id, status: Status::Denied, .. } if call_id == call)
     })?;
     completes(&mut client, &turn, NOT_ALLOWED)?;
     is_written(stage, None)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, completes};
+use super::completes;
 use crate::{
     Step, check,
     client::{Client, answer},
@@ -10,43 +10,15 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "unknown_prompt",
-        sentence: "`aside/prompt/answer` for a prompt that does not exist is refused with -32012.",
-        play: unknown_prompt,
-    },
-    Case {
-        name: "unknown_turn",
-        sentence: "A turn that does not exist is refused with -32011, by `cancel`, `steer` and `undo`.",
-        play: unknown_turn,
-    },
-    Case {
-        name: "unknown_conversation",
-        sentence: "A conversation that does not exist is refused with -32010, by every method that takes one.",
-        play: unknown_conversation,
-    },
-    Case {
-        name: "unfit_prompt_answer",
-        sentence: "An unfit `aside/prompt/answer` is refused with -32602, counts for nothing, and the prompt stays open.",
-        play: unfit_prompt_answer,
-    },
-    Case {
-        name: "missing_field",
-        sentence: "A request without a field that it needs is refused with -32602, which names the field.",
-        play: missing_field,
-    },
-    Case {
-        name: "wrong_field",
-        sentence: "A field of the wrong type is refused with -32602, which names the field.",
-        play: wrong_field,
-    },
-    Case {
-        name: "second_turn",
-        sentence: "A second turn in a conversation whose turn runs is refused with -32013, and the first goes on.",
-        play: second_turn,
-    },
-];
+cases! {
+    unknown_prompt: "`aside/prompt/answer` for a prompt that does not exist is refused with -32012.";
+    unknown_turn: "A turn that does not exist is refused with -32011, by `cancel`, `steer` and `undo`.";
+    unknown_conversation: "A conversation that does not exist is refused with -32010, by every method that takes one.";
+    unfit_prompt_answer: "An unfit `aside/prompt/answer` is refused with -32602, counts for nothing, and the prompt stays open.";
+    missing_field: "A request without a field that it needs is refused with -32602, which names the field.";
+    wrong_field: "A field of the wrong type is refused with -32602, which names the field.";
+    second_turn: "A second turn in a conversation whose turn runs is refused with -32013, and the first goes on.";
+}
 
 fn unknown_prompt(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;

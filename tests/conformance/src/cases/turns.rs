@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Case, cancel, completes, ends, nothing_is_shown};
+use super::{cancel, completes, ends, nothing_is_shown};
 use crate::{
     Step, check,
     client::{answer, update},
@@ -11,38 +11,14 @@ use crate::{
     wire::{Outcome, Update},
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "steer",
-        sentence: "A message that steers while a prompt is open is answered at once, and reaches the model with its next request.",
-        play: steer,
-    },
-    Case {
-        name: "cancel_in_the_middle",
-        sentence: "A turn that is cancelled while the model speaks ends `cancelled`, and keeps what was said.",
-        play: cancel_in_the_middle,
-    },
-    Case {
-        name: "cancel_finished",
-        sentence: "Cancelling a finished turn does nothing; it is answered with {} or -32011.",
-        play: cancel_finished,
-    },
-    Case {
-        name: "turn_after_turn",
-        sentence: "A conversation goes on with a second turn once the first was cancelled.",
-        play: turn_after_turn,
-    },
-    Case {
-        name: "own_turn_id",
-        sentence: "A turn has the id that the client chose for it.",
-        play: own_turn_id,
-    },
-    Case {
-        name: "two_conversations",
-        sentence: "Turns of two conversations wait at the same time, and each gets its own answer.",
-        play: two_conversations,
-    },
-];
+cases! {
+    steer: "A message that steers while a prompt is open is answered at once, and reaches the model with its next request.";
+    cancel_in_the_middle: "A turn that is cancelled while the model speaks ends `cancelled`, and keeps what was said.";
+    cancel_finished: "Cancelling a finished turn does nothing; it is answered with {} or -32011.";
+    turn_after_turn: "A conversation goes on with a second turn once the first was cancelled.";
+    own_turn_id: "A turn has the id that the client chose for it.";
+    two_conversations: "Turns of two conversations wait at the same time, and each gets its own answer.";
+}
 
 fn steer(stage: &Stage) -> Step {
     let script = Script::asks(&[Ask::boolean("Ship it?")]).heard(

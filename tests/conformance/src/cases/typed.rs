@@ -13,31 +13,14 @@ use crate::{
     client::answer,
     script::{Item, Script},
     stage::Stage,
-    wire::AnswerType,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "typed_number",
-        sentence: "A whole number within its bounds counts; one beyond them, a fraction and a text do not.",
-        play: typed_number,
-    },
-    Case {
-        name: "typed_multi_select",
-        sentence: "Several of the options count; too few of them and an unknown one do not.",
-        play: typed_multi_select,
-    },
-    Case {
-        name: "typed_text",
-        sentence: "A text of the form and the length that its question asks for counts; another one does not.",
-        play: typed_text,
-    },
-    Case {
-        name: "typed_left_out",
-        sentence: "An answer that may be left out is null; where it may not, null does not count.",
-        play: typed_left_out,
-    },
-];
+cases! {
+    typed_number: "A whole number within its bounds counts; one beyond them, a fraction and a text do not." => |stage| asked(stage, &numbers());
+    typed_multi_select: "Several of the options count; too few of them and an unknown one do not." => |stage| asked(stage, &multi_select());
+    typed_text: "A text of the form and the length that its question asks for counts; another one does not." => |stage| asked(stage, &texts());
+    typed_left_out: "An answer that may be left out is null; where it may not, null does not count." => |stage| asked(stage, &left_out());
+}
 
 /// Whether a case needs the tool `asker`.
 pub fn needs_asker(case: &Case) -> bool {
@@ -46,78 +29,92 @@ pub fn needs_asker(case: &Case) -> bool {
 
 pub(super) const TOLD: &str = "The model was told the answer.";
 
-/// A model that asks a question of this type, and says [`TOLD`] where it was told this answer.
-pub(super) fn typed_script(answer_type: &Value, optional: bool, fit: &Value) -> Step<Script> {
-    let question =
-        json!({"id": "it", "text": "Which?", "answer_type": answer_type, "optional": optional});
-    let arguments = toml::Table::try_from(json!({ "questions": [question] }))
-        .map_err(|error| Failure(format!("the question cannot be written: {error}")))?;
-    Ok(Script::says(vec![Item::call("asker", arguments)]).told(&fit.to_string(), TOLD))
+/// A question with answers that do not fit, at most two, and one that does.
+pub(super) struct TypedQuestion {
+    pub(super) answer_type: Value,
+    /// Whether the answer may be left out: null.
+    pub(super) optional: bool,
+    pub(super) unfit: Vec<Value>,
+    pub(super) fit: Value,
 }
 
-/// A question of this type that may be left out or not, answered with what does not fit, at most twice, and then with
-/// what does.
-fn asked(stage: &Stage, answer_type: &Value, optional: bool, unfit: &[Value], fit: &Value) -> Step {
-    let mut client = stage.with(&typed_script(answer_type, optional, fit)?)?;
-    let turn = client.ask("Go")?;
-    let mut shown = client.prompt()?;
-    let id = shown.prompt.prompt_id.clone();
-    let expected: AnswerType = serde_json::from_value(answer_type.clone())
-        .map_err(|error| Failure(format!("{answer_type} is no type: {error}")))?;
-    let prompt = &shown.prompt;
-    check(
-        prompt.answer_type == expected && prompt.optional == optional,
-        format!(
-            "the prompt is of type {:?}, optional: {}, where {answer_type}, {optional} was due",
-            prompt.answer_type, prompt.optional
-        ),
-    )?;
-    for wrong in unfit {
-        unhurried(&mut client)?;
-        client.reply(&shown, answer(wrong.clone()));
-        shown = shown_again(&mut client, &shown)?;
+impl TypedQuestion {
+    fn new(answer_type: Value, unfit: &[Value], fit: Value) -> Self {
+        Self {
+            answer_type,
+            optional: false,
+            unfit: unfit.to_vec(),
+            fit,
+        }
     }
-    unhurried(&mut client)?;
-    client.reply(&shown, answer(fit.clone()));
-    counts(&mut client, &id, fit)?;
-    completes(&mut client, &turn, TOLD).map(drop)
+
+    /// A model that asks the question, and says [`TOLD`] where it was told the answer that fits.
+    pub(super) fn script(&self) -> Step<Script> {
+        let question = json!({"id": "it", "text": "Which?", "answer_type": self.answer_type, "optional": self.optional});
+        let arguments = toml::Table::try_from(json!({ "questions": [question] }))
+            .map_err(|error| Failure(format!("the question cannot be written: {error}")))?;
+        let asks = Script::says(vec![Item::call("asker", arguments)]);
+        Ok(asks.told(&self.fit.to_string(), TOLD))
+    }
 }
 
-fn typed_number(stage: &Stage) -> Step {
+pub(super) fn numbers() -> Vec<TypedQuestion> {
     let whole = json!({"type": "number", "integer": true, "minimum": 1, "maximum": 65535});
-    asked(
-        stage,
-        &whole,
-        false,
-        &[json!(65536), json!(1.5)],
-        &json!(8080),
-    )?;
     let any = json!({"type": "number", "integer": false});
-    asked(stage, &any, false, &[json!("2.5")], &json!(2.5))
+    vec![
+        TypedQuestion::new(whole, &[json!(65536), json!(1.5)], json!(8080)),
+        TypedQuestion::new(any, &[json!("2.5")], json!(2.5)),
+    ]
 }
 
-fn typed_multi_select(stage: &Stage) -> Step {
+pub(super) fn multi_select() -> Vec<TypedQuestion> {
     let some = json!({"type": "multi_select", "options": ["oat", "soy", "rice"], "minimum": 2, "maximum": 3});
     let unfit = [json!(["oat"]), json!(["oat", "cow"])];
-    asked(stage, &some, false, &unfit, &json!(["oat", "rice"]))
+    vec![TypedQuestion::new(some, &unfit, json!(["oat", "rice"]))]
 }
 
-fn typed_text(stage: &Stage) -> Step {
+pub(super) fn texts() -> Vec<TypedQuestion> {
     let long = json!({"type": "text", "minimum": 3, "maximum": 5});
-    let unfit = [json!("äö"), json!("sechse")];
-    asked(stage, &long, false, &unfit, &json!("drei"))?;
     let date = json!({"type": "text", "format": "date"});
-    asked(
-        stage,
-        &date,
-        false,
-        &[json!("tomorrow")],
-        &json!("2026-11-22"),
-    )
+    vec![
+        TypedQuestion::new(long, &[json!("äö"), json!("sechse")], json!("drei")),
+        TypedQuestion::new(date, &[json!("tomorrow")], json!("2026-11-22")),
+    ]
 }
 
-fn typed_left_out(stage: &Stage) -> Step {
+pub(super) fn left_out() -> Vec<TypedQuestion> {
     let number = json!({"type": "number", "integer": false});
-    asked(stage, &number, true, &[json!(true)], &Value::Null)?;
-    asked(stage, &number, false, &[Value::Null], &json!(3))
+    vec![
+        TypedQuestion {
+            optional: true,
+            ..TypedQuestion::new(number.clone(), &[json!(true)], Value::Null)
+        },
+        TypedQuestion::new(number, &[Value::Null], json!(3)),
+    ]
+}
+
+fn asked(stage: &Stage, questions: &[TypedQuestion]) -> Step {
+    questions.iter().try_for_each(|question| {
+        let mut client = stage.with(&question.script()?)?;
+        let turn = client.ask("Go")?;
+        let mut shown = client.prompt()?;
+        let id = shown.prompt.prompt_id.clone();
+        let sent = serde_json::to_value(&shown.prompt.answer_type).unwrap_or_default();
+        check(
+            sent == question.answer_type && shown.prompt.optional == question.optional,
+            format!(
+                "the prompt is of type {sent}, optional: {}, where {}, {} was due",
+                shown.prompt.optional, question.answer_type, question.optional
+            ),
+        )?;
+        for unfit in &question.unfit {
+            unhurried(&mut client)?;
+            client.reply(&shown, answer(unfit.clone()));
+            shown = shown_again(&mut client, &shown)?;
+        }
+        unhurried(&mut client)?;
+        client.reply(&shown, answer(question.fit.clone()));
+        counts(&mut client, &id, &question.fit)?;
+        completes(&mut client, &turn, TOLD).map(drop)
+    })
 }

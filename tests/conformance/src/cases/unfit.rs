@@ -2,47 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, completes};
+use super::completes;
 use crate::{
     Failure, Step, check,
-    client::{Client, Shown, Turn, answer, notification, shown, update},
+    client::{Client, Shown, Turn, answer, closing, notification, shown, update},
     script::{Ask, Script, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
-    wire::{Completed, Question, Update},
+    wire::{Reason, Settled, TurnCompleted, Update},
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "answer_null",
-        sentence: "The result null is no answer: in the end the prompt is closed as `backend_error`.",
-        play: answer_null,
-    },
-    Case {
-        name: "wrong_type",
-        sentence: "A boolean answered with a string is shown again with a notice, at most twice, then closed as `backend_error`.",
-        play: wrong_type,
-    },
-    Case {
-        name: "unknown_option",
-        sentence: "An option that does not exist is not taken; the prompt is shown again under the same id and can be answered.",
-        play: unknown_option,
-    },
-    Case {
-        name: "unknown_action",
-        sentence: "An action that does not exist is no answer: in the end the prompt is closed as `backend_error`.",
-        play: unknown_action,
-    },
-    Case {
-        name: "answer_missing",
-        sentence: "An `answer` without its value is no answer: in the end the prompt is closed as `backend_error`.",
-        play: answer_missing,
-    },
-    Case {
-        name: "fits_at_last",
-        sentence: "After two answers that do not fit, the third still counts.",
-        play: fits_at_last,
-    },
-];
+cases! {
+    answer_null: "The result null is no answer: in the end the prompt is closed as `backend_error`.";
+    wrong_type: "A boolean answered with a string is shown again with a notice, at most twice, then closed as `backend_error`.";
+    unknown_option: "An option that does not exist is not taken; the prompt is shown again under the same id and can be answered.";
+    unknown_action: "An action that does not exist is no answer: in the end the prompt is closed as `backend_error`.";
+    answer_missing: "An `answer` without its value is no answer: in the end the prompt is closed as `backend_error`.";
+    fits_at_last: "After two answers that do not fit, the third still counts.";
+}
 
 fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
     let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
@@ -53,7 +29,7 @@ fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
 /// What follows an answer that does not fit.
 enum Next {
     Again(Box<Shown>),
-    Closed(crate::wire::Settled),
+    Closed(Settled),
     Ended,
 }
 
@@ -62,13 +38,10 @@ fn next(client: &mut Client) -> Step<Next> {
         if let Some(shown) = shown(message) {
             return Some(Next::Again(Box::new(shown)));
         }
-        if notification::<Completed>(message, "aside/turn/completed").is_some() {
+        if notification::<TurnCompleted>(message, "aside/turn/completed").is_some() {
             return Some(Next::Ended);
         }
-        match update(message)?.1 {
-            Update::Question(Question::Closed(settled)) => Some(Next::Closed(settled)),
-            _ => None,
-        }
+        closing(message).map(Next::Closed)
     })
 }
 
@@ -84,7 +57,7 @@ fn insists(stage: &Stage, reply: &Value) -> Step<Client> {
             Next::Again(again) => shown = *again,
             Next::Closed(settled) => {
                 check(
-                    settled.is_cancelled("backend_error"),
+                    settled.is_cancelled(&Reason::BackendError),
                     format!("{reply} closed the prompt with {settled:?}"),
                 )?;
                 completes(&mut client, &turn, TOLD_NOT_SHOWN)?;

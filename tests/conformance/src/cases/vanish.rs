@@ -5,72 +5,28 @@
 
 use serde_json::json;
 
-use super::{Case, completes, turns_of};
+use super::{completes, is_on_record, turns_of};
 use crate::{
     Failure, Step, check,
-    client::{Client, Knows, Message, Turn, answer, notification, update},
+    client::{Client, Knows, Message, Turn, answer, closing, notification},
     script::{Ask, Script, TOLD_YES},
     stage::Stage,
-    wire::{Completed, ListItem, Outcome, Question, Update},
+    wire::{ConversationStatus, ListItem, ListResult, Outcome, TurnCompleted, Update},
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "vanish_before_initialize",
-        sentence: "The server ends when its input ends, though nobody ever spoke.",
-        play: vanish_before_initialize,
-    },
-    Case {
-        name: "vanish_in_a_message",
-        sentence: "The server ends when its input ends in the middle of a message.",
-        play: vanish_in_a_message,
-    },
-    Case {
-        name: "vanish_before_initialized",
-        sentence: "The server ends when its input ends between `initialize` and `initialized`.",
-        play: vanish_before_initialized,
-    },
-    Case {
-        name: "vanish_at_the_start",
-        sentence: "A turn that was started and left at once is not there, or can be brought to its end by the next process.",
-        play: vanish_at_the_start,
-    },
-    Case {
-        name: "vanish_at_the_prompt",
-        sentence: "A prompt whose client vanished is pending in the next process as resumable, under its id; resumed it is shown, answered it completes.",
-        play: vanish_at_the_prompt,
-    },
-    Case {
-        name: "vanish_between_prompts",
-        sentence: "Of two prompts one was answered: only the other is asked again, and both answers are on record.",
-        play: vanish_between_prompts,
-    },
-    Case {
-        name: "vanish_after_the_answer",
-        sentence: "An answer that was sent before the client vanished is counted, or its prompt is open still: never anything else.",
-        play: vanish_after_the_answer,
-    },
-    Case {
-        name: "vanish_after_completed",
-        sentence: "A turn that was completed before the client vanished is completed in the next process, and nothing is pending.",
-        play: vanish_after_completed,
-    },
-    Case {
-        name: "vanish_twice",
-        sentence: "A resumed prompt whose client vanishes again is pending again, under the same id.",
-        play: vanish_twice,
-    },
-    Case {
-        name: "exit_at_the_prompt",
-        sentence: "`exit` without `shutdown` at an open prompt is as vanishing.",
-        play: exit_at_the_prompt,
-    },
-    Case {
-        name: "resume_first",
-        sentence: "`aside/prompt/answer` for a resumable prompt is refused with -32012 until its turn is resumed.",
-        play: resume_first,
-    },
-];
+cases! {
+    vanish_before_initialize: "The server ends when its input ends, though nobody ever spoke.";
+    vanish_in_a_message: "The server ends when its input ends in the middle of a message.";
+    vanish_before_initialized: "The server ends when its input ends between `initialize` and `initialized`.";
+    vanish_at_the_start: "A turn that was started and left at once is not there, or can be brought to its end by the next process.";
+    vanish_at_the_prompt: "A prompt whose client vanished is pending in the next process as resumable, under its id; resumed it is shown, answered it completes.";
+    vanish_between_prompts: "Of two prompts one was answered: only the other is asked again, and both answers are on record.";
+    vanish_after_the_answer: "An answer that was sent before the client vanished is counted, or its prompt is open still: never anything else.";
+    vanish_after_completed: "A turn that was completed before the client vanished is completed in the next process, and nothing is pending.";
+    vanish_twice: "A resumed prompt whose client vanishes again is pending again, under the same id.";
+    exit_at_the_prompt: "`exit` without `shutdown` at an open prompt is as vanishing.";
+    resume_first: "`aside/prompt/answer` for a resumable prompt is refused with -32012 until its turn is resumed.";
+}
 
 fn script() -> Script {
     Script::asks(&[Ask::boolean("Ship it?")])
@@ -105,7 +61,7 @@ fn to_the_prompt(client: &mut Client) -> Step<(Turn, String)> {
 /// The prompt was settled by nobody: the server may say that the turn is interrupted, and nothing else.
 fn nothing_was_decided(client: &mut Client, prompt: &str) -> Step {
     let completed =
-        client.take(&|message: &_| notification::<Completed>(message, "aside/turn/completed"));
+        client.take(&|message: &_| notification::<TurnCompleted>(message, "aside/turn/completed"));
     if let Some(completed) = completed {
         check(
             completed.outcome == Outcome::Interrupted,
@@ -115,10 +71,7 @@ fn nothing_was_decided(client: &mut Client, prompt: &str) -> Step {
             ),
         )?;
     }
-    let closed = client.take(&|message: &_| match update(message)?.1 {
-        Update::Question(Question::Closed(settled)) if settled.prompt_id == prompt => Some(settled),
-        _ => None,
-    });
+    let closed = client.take(&|message: &_| closing(message).filter(|end| end.prompt_id == prompt));
     check(
         closed.is_none(),
         format!("the prompt of a vanished client was closed: {closed:?}"),
@@ -138,21 +91,17 @@ fn is_resumable(client: &mut Client, prompt: &str) -> Step {
     )?;
     let item = only_conversation(client)?;
     check(
-        item.status == "interrupted" && item.prompts == 1,
+        item.status == ConversationStatus::Interrupted && item.prompts == 1,
         format!(
-            "the conversation is listed as {} with {} prompts",
+            "the conversation is listed as {:?} with {} prompts",
             item.status, item.prompts
         ),
     )
 }
 
 fn conversations(client: &mut Client) -> Step<Vec<ListItem>> {
-    let mut result = client.call("aside/conversation/list", json!({}))?;
-    serde_json::from_value(result["items"].take()).map_err(|error| {
-        Failure(format!(
-            "the result of `aside/conversation/list` is not well-formed: {error}"
-        ))
-    })
+    let result: ListResult = client.get("aside/conversation/list", json!({}))?;
+    Ok(result.items)
 }
 
 fn only_conversation(client: &mut Client) -> Step<ListItem> {
@@ -264,10 +213,8 @@ fn vanish_between_prompts(stage: &Stage) -> Step {
         "the answered prompt is shown again",
     )?;
     let turns = turns_of(&mut client, &turn.conversation)?;
-    let mut updates = turns.iter().flat_map(|turn| &turn.updates);
-    let counted = updates.any(|update| update["promptId"] == *named && update["answer"] == "oat");
     check(
-        counted,
+        is_on_record(&turns, &named, &json!("oat")),
         "the first answer is not on record after the resume",
     )
 }
@@ -275,7 +222,7 @@ fn vanish_between_prompts(stage: &Stage) -> Step {
 /// Brings the one conversation to its end, whatever state it was left in.
 fn goes_on(client: &mut Client) -> Step {
     let item = only_conversation(client)?;
-    if item.status == "interrupted" {
+    if item.status == ConversationStatus::Interrupted {
         let turns = turns_of(client, &item.conversation_id)?;
         let Some(last) = turns.last() else {
             return Err("an interrupted conversation has no turn".into());
@@ -298,7 +245,7 @@ fn goes_on(client: &mut Client) -> Step {
     )?;
     let mut updates = turns.iter().flat_map(|turn| &turn.updates);
     check(
-        updates.any(|update| update["text"] == TOLD_YES),
+        updates.any(|update| matches!(update, Update::Text { text, .. } if text == TOLD_YES)),
         "the turn is completed, but the model was not told the answer",
     )
 }
@@ -342,8 +289,8 @@ fn vanish_after_completed(stage: &Stage) -> Step {
     )?;
     let item = only_conversation(&mut client)?;
     check(
-        item.status == "idle",
-        format!("the conversation is listed as {}", item.status),
+        item.status == ConversationStatus::Idle,
+        format!("the conversation is listed as {:?}", item.status),
     )?;
     let turns = turns_of(&mut client, &turn.conversation)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();

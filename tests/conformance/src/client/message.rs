@@ -1,9 +1,9 @@
 //! Messages of the server.
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::wire::{Prompt, TurnUpdate, Update};
+use crate::wire::{self, Prompt, Settled, Update};
 
 /// A message of the server.
 #[derive(Clone, Debug)]
@@ -35,24 +35,34 @@ pub struct Shown {
 }
 
 /// The params of a notification of this method.
-pub fn notification<T: DeserializeOwned>(message: &Message, method: &str) -> Option<T> {
+pub fn notification<T: DeserializeOwned + Serialize>(message: &Message, method: &str) -> Option<T> {
     match message {
-        Message::Notification(name, params) if name == method => T::deserialize(params).ok(),
+        Message::Notification(name, params) if name == method => wire::read(params).ok(),
         _ => None,
     }
 }
 
 /// The turn and the update, if the message is one.
 pub fn update(message: &Message) -> Option<(String, Update)> {
-    let params: TurnUpdate = notification(message, "aside/turn/update")?;
-    Some((params.turn_id, Update::read(&params.update).ok().flatten()?))
+    match message {
+        Message::Notification(method, params) if method == "aside/turn/update" => {
+            let params = wire::read_turn_update(params).ok()?;
+            Some((params.turn_id, params.update))
+        }
+        _ => None,
+    }
+}
+
+/// The end of a prompt, if the message tells of one.
+pub fn closing(message: &Message) -> Option<Settled> {
+    wire::settled(&update(message)?.1)
 }
 
 /// The prompt, if the message shows one.
 pub fn shown(message: &Message) -> Option<Shown> {
     match message {
         Message::Request(id, method, params) if method == "aside/prompt" => {
-            let prompt = serde_json::from_value(params.clone()).ok()?;
+            let prompt = wire::read_prompt(params).ok()?;
             Some(Shown {
                 request: id.clone(),
                 prompt,

@@ -1,11 +1,12 @@
 //! Turns and prompts, as a client handles them.
 
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Client, Shown, notification, shown, update};
+use super::{Client, Shown, closing, notification, shown, update};
 use crate::{
     Failure, Step,
-    wire::{Completed, Dismiss, Prompt, Question, Settled, Update},
+    wire::{self, DismissParams, PendingResult, Prompt, Settled, TurnCompleted, Update},
 };
 
 /// A turn that was started.
@@ -23,6 +24,19 @@ pub fn answer(value: impl Into<Value>) -> Value {
 }
 
 impl Client {
+    /// A request whose result has to be well-formed.
+    ///
+    /// # Errors
+    /// Where it is not, or the request is refused.
+    pub fn get<T: DeserializeOwned + Serialize>(&mut self, method: &str, params: Value) -> Step<T> {
+        let result = self.call(method, params)?;
+        wire::read(&result).map_err(|why| {
+            Failure(format!(
+                "the result of `{method}` is not well-formed: {why}"
+            ))
+        })
+    }
+
     /// Starts a turn in a new conversation.
     ///
     /// # Errors
@@ -103,24 +117,18 @@ impl Client {
     /// # Errors
     /// Where it does not.
     pub fn settled(&mut self, prompt: &str) -> Step<Settled> {
-        self.wait(
-            &format!("the closing of {prompt}"),
-            |message| match update(message)?.1 {
-                Update::Question(Question::Closed(settled)) if settled.prompt_id == prompt => {
-                    Some(settled)
-                }
-                _ => None,
-            },
-        )
+        self.wait(&format!("the closing of {prompt}"), |message| {
+            closing(message).filter(|settled| settled.prompt_id == prompt)
+        })
     }
 
     /// Waits for the dismissal of a prompt.
     ///
     /// # Errors
     /// Where none comes.
-    pub fn dismissed(&mut self, prompt: &str) -> Step<Dismiss> {
+    pub fn dismissed(&mut self, prompt: &str) -> Step<DismissParams> {
         self.wait(&format!("the dismissal of {prompt}"), |message| {
-            let dismiss: Dismiss = notification(message, "aside/prompt/dismiss")?;
+            let dismiss: DismissParams = notification(message, "aside/prompt/dismiss")?;
             (dismiss.prompt_id == prompt).then_some(dismiss)
         })
     }
@@ -145,9 +153,9 @@ impl Client {
     ///
     /// # Errors
     /// Where it does not end.
-    pub fn completed(&mut self, turn: &Turn) -> Step<Completed> {
+    pub fn completed(&mut self, turn: &Turn) -> Step<TurnCompleted> {
         self.wait("`aside/turn/completed`", |message| {
-            let completed: Completed = notification(message, "aside/turn/completed")?;
+            let completed: TurnCompleted = notification(message, "aside/turn/completed")?;
             (completed.turn_id == turn.turn).then_some(completed)
         })
     }
@@ -158,7 +166,7 @@ impl Client {
     /// Where neither comes.
     pub fn prompt_or_end(&mut self, turn: &Turn) -> Step<Option<Shown>> {
         self.wait("a prompt or the end of the turn", |message| {
-            let completed: Option<Completed> = notification(message, "aside/turn/completed");
+            let completed: Option<TurnCompleted> = notification(message, "aside/turn/completed");
             match completed {
                 Some(completed) => (completed.turn_id == turn.turn).then_some(None),
                 None => shown(message).map(Some),
@@ -171,12 +179,8 @@ impl Client {
     /// # Errors
     /// Where the server does not say.
     pub fn pending(&mut self) -> Step<Vec<Prompt>> {
-        let mut result = self.call("aside/prompt/pending", json!({}))?;
-        serde_json::from_value(result["prompts"].take()).map_err(|error| {
-            Failure(format!(
-                "the result of `aside/prompt/pending` is not well-formed: {error}"
-            ))
-        })
+        let result: PendingResult = self.get("aside/prompt/pending", json!({}))?;
+        Ok(result.prompts)
     }
 
     /// The next prompt among what has come already.

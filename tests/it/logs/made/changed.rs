@@ -45,9 +45,10 @@ pub(in crate::logs) fn attached_and_renamed(it: &mut Making) {
         when = { turn = 3 }
         say = [{ text = "Redder." }]
     "#;
-    let media = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/media/red.png");
+    let red = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/media/red.png");
+    std::fs::copy(red, it.world.at("red.png")).unwrap();
     it.world.write("notes.txt", "one\ntwo\nthree\n");
-    it.go(script, &["--attach", media, "--attach", "notes.txt:2-3"])
+    it.go(script, &["--attach", "red.png", "--attach", "notes.txt:2-3"])
         .exits(0);
     let id = it.world.conversation();
     it.world

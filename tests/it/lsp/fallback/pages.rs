@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     BESIDE, DISMISSED, able, actions_on, answers_once_shown, ask, asking, calling, choose, command,
-    ends, message, page, prompt, save, shows, take, titles,
+    ends, message, page, prompt, report_saved, save, shows, take, titles,
 };
 use crate::{
     lsp::client::{Client, uri},
@@ -141,10 +141,16 @@ fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
         fs::read_to_string(&answer).unwrap(),
         "# Assistant: Name?\n#\n# For the branch.\n#\n\
          # Code actions on this page: “Dismiss the question”.\n\
+         # If nothing happens after the save, run the command aside.server.answer.\n\
          -------- write below this line, then save --------\n\n"
     );
-    // Nothing tells of this save.
+    // The editor is not attached to the page, but watches it.
     save(&answer, "two\nlines");
+    let saved = json!({ "uri": format!("file://{}", answer.display()), "type": 2 });
+    client.notify(
+        "workspace/didChangeWatchedFiles",
+        json!({ "changes": [saved] }),
+    );
     page(&mut client);
     assert_eq!(ends(&mut client), "Your answer to “Name?” was taken.");
     assert_eq!(
@@ -169,13 +175,12 @@ fn what_is_written_has_to_fit() {
     let text = fs::read_to_string(&answer).unwrap();
     assert!(text.contains("# 9. way 9\n"), "{text}");
     save(&answer, "way 10");
+    // The editor tells nothing of this save: the command has the page read.
+    command(&mut client, "answer", json!({}));
     let told = client.expect("window/showMessage");
     assert!(message(&told).contains("way 9"), "{told}");
     save(&answer, "9");
-    client.notify(
-        "textDocument/didSave",
-        json!({ "textDocument": { "uri": format!("file://{}", answer.display()) } }),
-    );
+    report_saved(&mut client, &answer);
     page(&mut client);
     assert_eq!(
         world.log().told("it"),
@@ -291,6 +296,7 @@ fn a_message_to_the_model_is_written_on_a_page() {
         "{text}"
     );
     save(&written, "Be brief.");
+    command(&mut client, "answer", json!({}));
     let transcript = page(&mut client);
     assert_eq!(ends(&mut client), "Your message to Aside was taken.");
     let text = fs::read_to_string(transcript).unwrap();

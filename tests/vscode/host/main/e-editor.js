@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, fs, path, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
+const { ask, aside, assert, ended, fs, instead, path, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
 
 const DRAFT = '# Draft\n\nThe café sells milk.\n';
 const problems = vscode.languages.createDiagnosticCollection('test');
@@ -33,7 +33,7 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   await until('two prompts', () => aside().prompts.length === 2);
   const [modal, ...others] = await withModal('Always Run the Editor’s Tools', () => run('aside.answerQuestion'));
   assert.deepEqual(others, [], 'the other one is not asked');
-  assert.match(modal.detail, /only reads[^]*allows by name, in your settings, all of them that only read: editor_diagnostics, editor_symbols, editor_references, editor_selection, editor_open_files\.$/);
+  assert.match(modal.detail, /only reads[^]*allows by name, in your settings, all of them that only read: editor_diagnostics, editor_open_files, editor_references, editor_selection, editor_symbols\.$/);
   await ended(thread);
   await says(thread, 'I looked twice.');
   const tools = settings().inspect('conversation.tools').globalValue;
@@ -41,6 +41,14 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   await run('aside.reply', { thread, text: 'Look once more' });
   await ended(thread);
   await says(thread, 'I looked again.');
+  // Who answered is on record: the person for the first call, and the configuration for the four others.
+  const choose = () => async (items) => (await items).find(({ label }) => label === 'Look everywhere');
+  await instead('showQuickPick', choose, () => run('aside.openConversation'));
+  const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
+  await until('the record', isRecord);
+  const record = vscode.window.activeTextEditor.document.getText();
+  assert.equal(record.match(/\*\*The user answered:\*\* once/g)?.length, 1);
+  assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 4);
   await settings().update('conversation.tools', undefined, vscode.ConfigurationTarget.Global);
 });
 

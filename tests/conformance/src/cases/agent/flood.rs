@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::super::Case;
 use crate::{
     Failure, Step, check,
     client::{Asked, Client, Message},
@@ -10,23 +9,11 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "flood",
-        sentence: "With 50 forms open and 2,000 notifications sent, a request is answered before any form is, and all 50 answers count.",
-        play: flood,
-    },
-    Case {
-        name: "random_order",
-        sentence: "50 forms are answered in random order: each answer counts once, for its own question.",
-        play: random_order,
-    },
-    Case {
-        name: "many_requests",
-        sentence: "200 requests that are sent without waiting are each answered once.",
-        play: many_requests,
-    },
-];
+cases! {
+    flood: "With 50 forms open and 2,000 notifications sent, a request is answered before any form is, and all 50 answers count.";
+    random_order: "50 forms are answered in random order: each answer counts once, for its own question.";
+    many_requests: "200 requests that are sent without waiting are each answered once.";
+}
 
 const PROMPTS: usize = 50;
 /// An answer that comes second.

@@ -2,51 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::super::Case;
 use crate::{Step, check, script::Script, stage::Stage};
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "initialize",
-        sentence: "`initialize` is answered with version 1, and each marker of what sessions can do is an object.",
-        play: initialize,
-    },
-    Case {
-        name: "newer_client",
-        sentence: "A client of version 7 is answered with version 1.",
-        play: newer_client,
-    },
-    Case {
-        name: "before_initialize",
-        sentence: "A request before `initialize` is refused with -32600, and `initialize` works afterwards.",
-        play: before_initialize,
-    },
-    Case {
-        name: "unknown_method",
-        sentence: "A method that does not exist is refused with -32601, one that begins with `_` too.",
-        play: unknown_method,
-    },
-    Case {
-        name: "unknown_field",
-        sentence: "Fields that the agent does not know are ignored.",
-        play: unknown_field,
-    },
-    Case {
-        name: "unknown_conversation",
-        sentence: "A session that does not exist is refused with -32002 and its id, by every method that takes one, but for `session/delete`.",
-        play: unknown_conversation,
-    },
-    Case {
-        name: "missing_field",
-        sentence: "A request without a field that it needs is refused with -32602.",
-        play: missing_field,
-    },
-    Case {
-        name: "wrong_field",
-        sentence: "A field of the wrong type is refused with -32602, and its text is not repeated.",
-        play: wrong_field,
-    },
-];
+cases! {
+    initialize: "`initialize` is answered with version 1, and each marker of what sessions can do is an object.";
+    newer_client: "A client of version 7 is answered with version 1.";
+    before_initialize: "A request before `initialize` is refused with -32600, and `initialize` works afterwards.";
+    unknown_method: "A method that does not exist is refused with -32601, one that begins with `_` too.";
+    unknown_field: "Fields that the agent does not know are ignored.";
+    unknown_conversation: "A session that does not exist is refused with -32002 and its id, by every method that takes one, but for `session/delete`.";
+    missing_field: "A request without a field that it needs is refused with -32602.";
+    wrong_field: "A field of the wrong type is refused with -32602, and its text is not repeated.";
+}
 
 fn initialize(stage: &Stage) -> Step {
     stage.script(&Script::asks(&[]))?;

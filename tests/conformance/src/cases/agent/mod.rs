@@ -14,24 +14,11 @@ use crate::{
     stage::Stage,
 };
 
-/// What is watched in all cases that are played.
-const WATCHED: &[Case] = &[
-    Case {
-        name: "messages_well_formed",
-        sentence: "Every message is as the protocol's schema has it, with no field that the protocol does not know.",
-        play: ordinary,
-    },
-    Case {
-        name: "completed_last_and_once",
-        sentence: "Nothing of a turn comes after its prompt was answered.",
-        play: ordinary,
-    },
-    Case {
-        name: "prompts_sent_once",
-        sentence: "No request has the id of another.",
-        play: ordinary,
-    },
-];
+cases! {
+    messages_well_formed: "Every message is as the protocol's schema has it, with no field that the protocol does not know." => ordinary;
+    completed_last_and_once: "Nothing of a turn comes after its prompt was answered." => ordinary;
+    prompts_sent_once: "No request has the id of another." => ordinary;
+}
 
 /// All of them, in the order of the report.
 pub fn all() -> Vec<Case> {
@@ -42,7 +29,7 @@ pub fn all() -> Vec<Case> {
         permission::CASES,
         vanish::CASES,
         flood::CASES,
-        WATCHED,
+        CASES,
     ]
     .concat()
 }

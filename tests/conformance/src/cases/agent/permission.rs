@@ -2,81 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::super::{
-    Case,
-    permission::{NOT_ALLOWED, NOT_SHOWN, WRITTEN, is_written, note_script},
-};
+use super::super::permission::{NOT_ALLOWED, NOT_SHOWN, WRITTEN, is_written, note_script};
 use crate::{
     Step, check,
     client::{Asked, Client},
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "permission_once",
-        sentence: "An edit is asked for with its diff and one option of each kind, is made after `once`, not before, and is told as pending, running and completed.",
-        play: permission_once,
-    },
-    Case {
-        name: "permission_no",
-        sentence: "After `no` the file is not there, the call has failed, and the model is told.",
-        play: |stage| {
-            answered(
-                stage,
-                |client, asked| client.choose(asked, "no"),
-                NOT_ALLOWED,
-            )
-        },
-    },
-    Case {
-        name: "permission_unknown",
-        sentence: "An option that was not offered is a no.",
-        play: |stage| {
-            answered(
-                stage,
-                |client, asked| client.choose(asked, "always"),
-                NOT_ALLOWED,
-            )
-        },
-    },
-    Case {
-        name: "permission_twice",
-        sentence: "Of two answers to a permission the first counts: nothing is written after a no.",
-        play: |stage| {
-            let twice = |client: &mut Client, asked: &Asked| {
-                client.choose(asked, "no");
-                client.choose(asked, "once");
-            };
-            answered(stage, twice, NOT_ALLOWED)
-        },
-    },
-    Case {
-        name: "permission_cancelled",
-        sentence: "The outcome `cancelled` of a prompt that is not is a person's no.",
-        play: permission_cancelled,
-    },
-    Case {
-        name: "permission_error",
-        sentence: "A JSON-RPC error is not a permission: nothing is written.",
-        play: |stage| {
-            let fails = |client: &mut Client, asked: &Asked| {
-                client.respond_error(&asked.request, "the window is gone");
-            };
-            answered(stage, fails, NOT_SHOWN)
-        },
-    },
-    Case {
-        name: "permission_null",
-        sentence: "Null is not a permission, however often it comes: nothing is written.",
-        play: permission_null,
-    },
-    Case {
-        name: "permission_late",
-        sentence: "A permission that comes after its prompt was cancelled writes nothing.",
-        play: permission_late,
-    },
-];
+cases! {
+    permission_once: "An edit is asked for with its diff and one option of each kind, is made after `once`, not before, and is told as pending, running and completed.";
+    permission_no: "After `no` the file is not there, the call has failed, and the model is told.";
+    permission_unknown: "An option that was not offered is a no.";
+    permission_twice: "Of two answers to a permission the first counts: nothing is written after a no.";
+    permission_cancelled: "The outcome `cancelled` of a prompt that is not is a person's no.";
+    permission_error: "A JSON-RPC error is not a permission: nothing is written.";
+    permission_null: "Null is not a permission, however often it comes: nothing is written.";
+    permission_late: "A permission that comes after its prompt was cancelled writes nothing.";
+}
 
 fn note(stage: &Stage) -> Step<(Client, String, i64, Asked)> {
     let (mut client, session) = stage.agent(&note_script())?;
@@ -167,4 +109,35 @@ fn permission_late(stage: &Stage) -> Step {
     client.choose(&asked, "once");
     client.vanish()?;
     is_written(stage, None)
+}
+
+fn permission_no(stage: &Stage) -> Step {
+    answered(
+        stage,
+        |client, asked| client.choose(asked, "no"),
+        NOT_ALLOWED,
+    )
+}
+
+fn permission_unknown(stage: &Stage) -> Step {
+    answered(
+        stage,
+        |client, asked| client.choose(asked, "always"),
+        NOT_ALLOWED,
+    )
+}
+
+fn permission_twice(stage: &Stage) -> Step {
+    let twice = |client: &mut Client, asked: &Asked| {
+        client.choose(asked, "no");
+        client.choose(asked, "once");
+    };
+    answered(stage, twice, NOT_ALLOWED)
+}
+
+fn permission_error(stage: &Stage) -> Step {
+    let fails = |client: &mut Client, asked: &Asked| {
+        client.respond_error(&asked.request, "the window is gone");
+    };
+    answered(stage, fails, NOT_SHOWN)
 }

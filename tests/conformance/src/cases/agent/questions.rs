@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{
-    Case,
-    typed::{TOLD, typed_script},
-};
+use super::super::typed::{self, TOLD, TypedQuestion};
 use crate::{
     Failure, Step, check,
     client::{Asked, Client},
@@ -13,110 +10,26 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "answer_boolean",
-        sentence: "A yes or no is a choice that is not required, so that an untouched form is no answer; `no` reaches the model as false.",
-        play: answer_boolean,
-    },
-    Case {
-        name: "answer_select",
-        sentence: "An option of a select counts as the person's answer.",
-        play: answer_select,
-    },
-    Case {
-        name: "answer_text",
-        sentence: "A text counts as the person's answer, character by character.",
-        play: answer_text,
-    },
-    Case {
-        name: "answer_error",
-        sentence: "A JSON-RPC error is never a person's decision: the question could not be shown.",
-        play: answer_error,
-    },
-    Case {
-        name: "decline",
-        sentence: "The action `decline` is the person's, and the turn goes on.",
-        play: |stage| dismissed(stage, "decline"),
-    },
-    Case {
-        name: "cancel_action",
-        sentence: "The action `cancel` is the person's, and the turn goes on.",
-        play: |stage| dismissed(stage, "cancel"),
-    },
-    Case {
-        name: "silence",
-        sentence: "A form that is never answered is withdrawn when its prompt is cancelled, and the end does not wait for the client.",
-        play: silence,
-    },
-    Case {
-        name: "late_after_cancel",
-        sentence: "An answer that comes after its prompt was cancelled, even twice, changes nothing.",
-        play: late_after_cancel,
-    },
-    Case {
-        name: "typed_number",
-        sentence: "A whole number within its bounds counts; one beyond them, a fraction and a text do not.",
-        play: typed_number,
-    },
-    Case {
-        name: "typed_multi_select",
-        sentence: "Several of the options count; too few of them and an unknown one do not.",
-        play: typed_multi_select,
-    },
-    Case {
-        name: "typed_text",
-        sentence: "A text of the form and the length that its question asks for counts; another one does not.",
-        play: typed_text,
-    },
-    Case {
-        name: "typed_left_out",
-        sentence: "An answer that may be left out is null; where it may not, an untouched form does not count.",
-        play: typed_left_out,
-    },
-    Case {
-        name: "answer_null",
-        sentence: "The result null is no answer: the question could not be shown.",
-        play: |stage| insists(stage, &Value::Null, 1),
-    },
-    Case {
-        name: "wrong_type",
-        sentence: "A boolean answered with a number is shown again, at most twice, then the question could not be shown.",
-        play: |stage| {
-            insists(
-                stage,
-                &json!({"action": "accept", "content": {"answer": 7}}),
-                3,
-            )
-        },
-    },
-    Case {
-        name: "unknown_option",
-        sentence: "An option that does not exist is not taken; the form is shown again and can be answered.",
-        play: unknown_option,
-    },
-    Case {
-        name: "unknown_action",
-        sentence: "An action that does not exist is no answer: the question could not be shown.",
-        play: |stage| {
-            insists(
-                stage,
-                &json!({"action": "agree", "content": {"answer": "yes"}}),
-                1,
-            )
-        },
-    },
-    Case {
-        name: "answer_missing",
-        sentence: "A form that was sent untouched is shown again, at most twice, then the question could not be shown.",
-        play: |stage| insists(stage, &json!({"action": "accept"}), 3),
-    },
-    Case {
-        name: "fits_at_last",
-        sentence: "After two answers that do not fit, the third still counts.",
-        play: fits_at_last,
-    },
-];
+cases! {
+    answer_boolean: "A yes or no is a choice that is not required, so that an untouched form is no answer; `no` reaches the model as false.";
+    answer_select: "An option of a select counts as the person's answer.";
+    answer_text: "A text counts as the person's answer, character by character.";
+    answer_error: "A JSON-RPC error is never a person's decision: the question could not be shown.";
+    decline: "The action `decline` is the person's, and the turn goes on." => |stage| dismissed(stage, "decline");
+    cancel_action: "The action `cancel` is the person's, and the turn goes on." => |stage| dismissed(stage, "cancel");
+    silence: "A form that is never answered is withdrawn when its prompt is cancelled, and the end does not wait for the client.";
+    late_after_cancel: "An answer that comes after its prompt was cancelled, even twice, changes nothing.";
+    typed_number: "A whole number within its bounds counts; one beyond them, a fraction and a text do not." => |stage| asked(stage, &typed::numbers());
+    typed_multi_select: "Several of the options count; too few of them and an unknown one do not." => |stage| asked(stage, &typed::multi_select());
+    typed_text: "A text of the form and the length that its question asks for counts; another one does not." => |stage| asked(stage, &typed::texts());
+    typed_left_out: "An answer that may be left out is null; where it may not, an untouched form does not count." => |stage| asked(stage, &typed::left_out());
+    answer_null: "The result null is no answer: the question could not be shown." => |stage| insists(stage, &Value::Null, 1);
+    wrong_type: "A boolean answered with a number is shown again, at most twice, then the question could not be shown." => |stage| insists(stage, &json!({"action": "accept", "content": {"answer": 7}}), 3);
+    unknown_option: "An option that does not exist is not taken; the form is shown again and can be answered.";
+    unknown_action: "An action that does not exist is no answer: the question could not be shown." => |stage| insists(stage, &json!({"action": "agree", "content": {"answer": "yes"}}), 1);
+    answer_missing: "A form that was sent untouched is shown again, at most twice, then the question could not be shown." => |stage| insists(stage, &json!({"action": "accept"}), 3);
+    fits_at_last: "After two answers that do not fit, the third still counts.";
+}
 
 fn ship_it(stage: &Stage) -> Step<(Client, String, i64)> {
     let (mut client, session) = stage.agent(&Script::asks(&[Ask::boolean("Ship it?")]))?;
@@ -261,67 +174,23 @@ fn fits_at_last(stage: &Stage) -> Step {
     client.completes(&session, prompt, TOLD_YES)
 }
 
-/// A question of this type, answered with what does not fit, at most twice, and then with what does; null is a form that
-/// nobody touched.
-fn asked(stage: &Stage, answer_type: &Value, optional: bool, unfit: &[Value], fit: &Value) -> Step {
-    let (mut client, session) = stage.agent(&typed_script(answer_type, optional, fit)?)?;
-    let prompt = client.say(&session, "Go");
-    for answer in unfit.iter().chain([fit]) {
-        let asked = client.asked()?;
-        is_form(&asked, "Which?")?;
-        let content = if answer.is_null() {
-            json!({})
-        } else {
-            json!({ "answer": answer })
-        };
-        client.respond(
-            &asked.request,
-            json!({"action": "accept", "content": content}),
-        );
-    }
-    client.completes(&session, prompt, TOLD)
-}
-
-fn typed_number(stage: &Stage) -> Step {
-    let whole = json!({"type": "number", "integer": true, "minimum": 1, "maximum": 65535});
-    asked(
-        stage,
-        &whole,
-        false,
-        &[json!(65536), json!(1.5)],
-        &json!(8080),
-    )?;
-    let any = json!({"type": "number", "integer": false});
-    asked(stage, &any, false, &[json!("2.5")], &json!(2.5))
-}
-
-fn typed_multi_select(stage: &Stage) -> Step {
-    let some = json!({"type": "multi_select", "options": ["oat", "soy", "rice"], "minimum": 2, "maximum": 3});
-    let unfit = [json!(["oat"]), json!(["oat", "cow"])];
-    asked(stage, &some, false, &unfit, &json!(["oat", "rice"]))
-}
-
-fn typed_text(stage: &Stage) -> Step {
-    let long = json!({"type": "text", "minimum": 3, "maximum": 5});
-    asked(
-        stage,
-        &long,
-        false,
-        &[json!("äö"), json!("sechse")],
-        &json!("drei"),
-    )?;
-    let date = json!({"type": "text", "format": "date"});
-    asked(
-        stage,
-        &date,
-        false,
-        &[json!("tomorrow")],
-        &json!("2026-11-22"),
-    )
-}
-
-fn typed_left_out(stage: &Stage) -> Step {
-    let number = json!({"type": "number", "integer": false});
-    asked(stage, &number, true, &[json!(true)], &Value::Null)?;
-    asked(stage, &number, false, &[Value::Null], &json!(3))
+/// Each question is answered with what does not fit and then with what does; null is a form that nobody touched.
+fn asked(stage: &Stage, questions: &[TypedQuestion]) -> Step {
+    questions.iter().try_for_each(|question| {
+        let (mut client, session) = stage.agent(&question.script()?)?;
+        let prompt = client.say(&session, "Go");
+        for answer in question.unfit.iter().chain([&question.fit]) {
+            let asked = client.asked()?;
+            is_form(&asked, "Which?")?;
+            let content = match answer {
+                Value::Null => json!({}),
+                answer => json!({ "answer": answer }),
+            };
+            client.respond(
+                &asked.request,
+                json!({"action": "accept", "content": content}),
+            );
+        }
+        client.completes(&session, prompt, TOLD)
+    })
 }

@@ -2,45 +2,20 @@
 
 use serde_json::json;
 
-use super::super::Case;
 use crate::{
     Step, check,
     script::{Ask, Item, Script, TOLD_NO, TOLD_YES},
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "second_turn",
-        sentence: "A second prompt in a session whose first one waits is played behind it, and is not lost.",
-        play: second_turn,
-    },
-    Case {
-        name: "steer",
-        sentence: "What is added while a form is open is taken in at once, and reaches the model with its next request.",
-        play: steer,
-    },
-    Case {
-        name: "cancel_in_the_middle",
-        sentence: "A prompt that is cancelled while the model speaks ends `cancelled`.",
-        play: cancel_in_the_middle,
-    },
-    Case {
-        name: "cancel_finished",
-        sentence: "Cancelling where nothing runs does nothing.",
-        play: cancel_finished,
-    },
-    Case {
-        name: "turn_after_turn",
-        sentence: "A session goes on with a second prompt once the first was cancelled.",
-        play: turn_after_turn,
-    },
-    Case {
-        name: "two_conversations",
-        sentence: "Prompts of two sessions wait at the same time, and each gets its own answer.",
-        play: two_conversations,
-    },
-];
+cases! {
+    second_turn: "A second prompt in a session whose first one waits is played behind it, and is not lost.";
+    steer: "What is added while a form is open is taken in at once, and reaches the model with its next request.";
+    cancel_in_the_middle: "A prompt that is cancelled while the model speaks ends `cancelled`.";
+    cancel_finished: "Cancelling where nothing runs does nothing.";
+    turn_after_turn: "A session goes on with a second prompt once the first was cancelled.";
+    two_conversations: "Prompts of two sessions wait at the same time, and each gets its own answer.";
+}
 
 fn second_turn(stage: &Stage) -> Step {
     let script = Script::asks(&[Ask::boolean("Ship it?")])

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::super::Case;
 use crate::{
     Step, check,
     client::Client,
@@ -10,43 +9,15 @@ use crate::{
     stage::Stage,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "vanish_before_initialize",
-        sentence: "The agent ends when its input ends, though nobody ever spoke.",
-        play: vanish_before_initialize,
-    },
-    Case {
-        name: "vanish_in_a_message",
-        sentence: "The agent ends when its input ends in the middle of a message.",
-        play: vanish_in_a_message,
-    },
-    Case {
-        name: "vanish_at_the_start",
-        sentence: "A prompt that was sent and left at once is not there, or can be brought to its end by the next process.",
-        play: vanish_at_the_start,
-    },
-    Case {
-        name: "vanish_at_the_prompt",
-        sentence: "A form whose client vanished is shown again by `/resume` in the next process, and answered it completes.",
-        play: vanish_at_the_prompt,
-    },
-    Case {
-        name: "vanish_between_prompts",
-        sentence: "Of two forms one was answered: only the other is shown again.",
-        play: vanish_between_prompts,
-    },
-    Case {
-        name: "vanish_after_completed",
-        sentence: "A prompt that was answered before the client vanished is shown as it was, and nothing is left of it to resume.",
-        play: vanish_after_completed,
-    },
-    Case {
-        name: "vanish_twice",
-        sentence: "A form that is shown again and whose client vanishes again is shown a third time.",
-        play: vanish_twice,
-    },
-];
+cases! {
+    vanish_before_initialize: "The agent ends when its input ends, though nobody ever spoke.";
+    vanish_in_a_message: "The agent ends when its input ends in the middle of a message.";
+    vanish_at_the_start: "A prompt that was sent and left at once is not there, or can be brought to its end by the next process.";
+    vanish_at_the_prompt: "A form whose client vanished is shown again by `/resume` in the next process, and answered it completes.";
+    vanish_between_prompts: "Of two forms one was answered: only the other is shown again.";
+    vanish_after_completed: "A prompt that was answered before the client vanished is shown as it was, and nothing is left of it to resume.";
+    vanish_twice: "A form that is shown again and whose client vanishes again is shown a third time.";
+}
 
 fn script() -> Script {
     Script::asks(&[Ask::boolean("Ship it?")])

@@ -102,8 +102,8 @@ async fn each_kind_of_question_comes_to_its_end_in_each_outcome() {
         let person = Person::default();
         let answers = person.answers();
         let plays = async |client: Connected<'_>| {
-            let not_shown = "could not be shown";
-            let dismissed = "The user dismissed the question.";
+            let not_shown = "it could not be asked";
+            let dismissed = "the user declined";
             let mut outcomes = vec![
                 (Said::Answer(fits.clone()), 1, means.replace('"', "\\\"")),
                 (Said::Answer(Value::Null), 3, not_shown.to_owned()),
