@@ -169,7 +169,8 @@ fn no_repository_is_read_with_settings_that_a_command_wrote() {
         prepare(&ground, &copy, &planted);
         assert!(ground.outside("a/outside/ran").exists(), "{user:?}");
         told(&ground, &[("run", plants)]);
-        prepare(&ground, &work, status);
+        // Without its objects the folder is no repository, unless one lies above it.
+        prepare(&ground, &work, &format!("{status} || [ $? = 128 ]"));
         assert!(!ground.outside("ran").exists(), "{user:?}");
         assert!(!work.join(".git/commondir").exists());
     }

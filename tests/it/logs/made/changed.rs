@@ -48,8 +48,11 @@ pub(in crate::logs) fn attached_and_renamed(it: &mut Making) {
     let red = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/media/red.png");
     std::fs::copy(red, it.world.at("red.png")).unwrap();
     it.world.write("notes.txt", "one\ntwo\nthree\n");
-    it.go(script, &["--attach", "red.png", "--attach", "notes.txt:2-3"])
-        .exits(0);
+    it.go(
+        script,
+        &["--attach", "red.png", "--attach", "notes.txt:2-3"],
+    )
+    .exits(0);
     let id = it.world.conversation();
     it.world
         .aside(&[
