@@ -5,14 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aside_base::{
-    lock,
-    visible::{in_sight, short_line},
-};
+use aside_base::{lock, visible::short_line};
 use aside_tool::{CallPlan, Planning, Tool, ToolContext, ToolSpec, Unplanned, fitted};
 use aside_turn::{
     effect::CallWork,
-    input::{Preview, ToolOutcome, ToolOutput},
+    input::{ToolOutcome, ToolOutput},
     record::CallKey,
     rules::Class,
 };
@@ -238,7 +235,6 @@ impl Tool for McpTool {
     async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
         let arguments = &planning.work().arguments;
         let parts = [self.hash.clone(), arguments.to_string()];
-        let shown = serde_json::to_string_pretty(arguments).unwrap_or_default();
         let server = self.server.definition.name.clone();
         let remote = short_line(&self.listed.remote, 64);
         let title = format!("Run {remote} of the server {server}");
@@ -251,11 +247,6 @@ impl Tool for McpTool {
                 format!("{}: the server {server} failed: {why}.", run.work.tool)
             })
         });
-        let text = in_sight(&shown).into_owned();
-        Ok(plan
-            .preview(Preview::Text { text })
-            .note(note)
-            .bound_to(parts)
-            .elsewhere())
+        Ok(plan.note(note).bound_to(parts).elsewhere())
     }
 }

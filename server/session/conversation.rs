@@ -42,7 +42,7 @@ pub struct ConversationSummary {
     pub turns: u32,
     /// Tokens of all turns, their inquiries included.
     pub usage: Usage,
-    /// Current activity.
+    /// Whether a turn runs, waits for a person or can be resumed.
     pub status: ConversationActivity,
     /// Number of open prompts of the last turn.
     pub prompts: usize,

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use aside_base::visible::{in_sight, short_line};
+use aside_base::visible::short_line;
 use aside_turn::{
     effect::CallWork,
-    input::{Preview, ToolOutcome, ToolOutput},
+    input::{ToolOutcome, ToolOutput},
     rules::Class,
 };
 
@@ -130,16 +130,10 @@ impl Tool for ClientTool {
     async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
         let work = planning.work();
         let parts = self.parts(work);
-        let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
         let title = format!("Run {} in the editor", short_line(&work.tool, 64));
         let note = self.reads_only.then(|| READS.to_owned());
         let plan = planning.running(title, |run| async move { self.call(&run).await });
-        let text = in_sight(&shown).into_owned();
-        Ok(plan
-            .preview(Preview::Text { text })
-            .note(note)
-            .bound_to(parts)
-            .elsewhere())
+        Ok(plan.note(note).bound_to(parts).elsewhere())
     }
 }
 
@@ -168,7 +162,10 @@ mod tests {
 
     use super::*;
     use crate::{registry::Registry, trial::ToolTrial};
-    use aside_turn::{input::Preparation, record::CallKey};
+    use aside_turn::{
+        input::{Preparation, Preview},
+        record::CallKey,
+    };
 
     fn tool(result: impl Fn() -> Result<ClientResult, String> + Send + Sync + 'static) -> Registry {
         let call: CallClient = Arc::new(move |_| Box::pin(ready(result())));

@@ -59,7 +59,7 @@ pub struct Job {
     pub cwd: PathBuf,
     /// Variables beyond the allow-list.
     pub env: Vec<(OsString, OsString)>,
-    /// Maximum duration.
+    /// Time after which the program is ended.
     pub time: Duration,
     /// Time for leftover processes after the command's end, so that their last output arrives. Inside the sandbox they
     /// end with the command.

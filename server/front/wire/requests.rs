@@ -85,7 +85,7 @@ pub struct ListItem {
     pub turns: u32,
     /// Tokens of all turns, their inquiries included.
     pub usage: Usage,
-    /// Current activity.
+    /// Whether a turn runs, waits for a person or can be resumed.
     pub status: ConversationStatus,
     /// Number of open prompts.
     pub prompts: usize,

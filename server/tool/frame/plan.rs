@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use aside_base::{
     digest::{of_parts, sha256},
-    visible::short_line,
+    visible::{in_sight, short_line},
 };
 use aside_turn::{
     effect::CallWork,
@@ -235,9 +235,14 @@ impl CallPlan {
         self
     }
 
-    /// Does the work in a program that Aside does not confine: a client or a server.
+    /// Does the work in a program that Aside does not confine: a client or a server. The preview is the arguments, which
+    /// are all that Aside knows of the work.
     #[must_use]
     pub fn elsewhere(mut self) -> Self {
+        let arguments = &self.planning.work().arguments;
+        let shown = serde_json::to_string_pretty(arguments).unwrap_or_default();
+        let text = in_sight(&shown).into_owned();
+        self.preview = Some(Preview::Text { text });
         self.place = Workplace::Elsewhere;
         self
     }

@@ -29,7 +29,7 @@ pub struct Quiet {
     pub cwd: PathBuf,
     /// Variables beyond the allow-list.
     pub env: Vec<(OsString, OsString)>,
-    /// Maximum duration.
+    /// Time after which the program is ended.
     pub time: Duration,
     /// Maximum number of bytes to keep; the rest is discarded.
     pub most: usize,

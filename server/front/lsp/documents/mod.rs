@@ -298,7 +298,7 @@ enum OnDisk {
     Same,
     /// Differences that editors make when they open a file, or not comparable.
     Alike,
-    /// Another text.
+    /// A text with other lines.
     Otherwise,
 }
 

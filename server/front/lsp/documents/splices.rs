@@ -34,7 +34,7 @@ pub(super) enum EditsSeen {
     All,
     /// The base with the first or the last edits. Some clients report each edit separately.
     Some,
-    /// Another text.
+    /// Any other text, also the base alone.
     Otherwise,
 }
 
