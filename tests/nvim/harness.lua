@@ -217,8 +217,8 @@ function M.test(name, given, body)
   end
   clean()
   M[ok and 'passed' or 'failed'] = M[ok and 'passed' or 'failed'] + 1
-  io.stdout:write(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', name))
-  if not ok then io.stdout:write('  ' .. tostring(why):gsub('\n', '\n  ') .. '\n') end
+  M.print(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', name))
+  if not ok then M.print('  ' .. tostring(why):gsub('\n', '\n  ') .. '\n') end
 end
 
 --- Asks, and waits for the end of the turn.
@@ -285,11 +285,46 @@ end
 ---@param keys string
 function M.press(keys) vim.api.nvim_feedkeys(vim.keycode(keys), 'xt', false) end
 
+--- Draws, and waits until whatever looks at the screen has looked.
+function M.draw()
+  local looked = false
+  vim.cmd.redraw()
+  vim.schedule(function() looked = true end)
+  M.wait('the screen is looked at', function() return looked end)
+end
+
+--- What is on the screen.
+---@return string
+function M.screen()
+  vim.cmd.redraw()
+  local rows = {}
+  for row = 1, vim.o.lines do
+    local cells = {}
+    for column = 1, vim.o.columns do
+      cells[column] = vim.fn.screenstring(row, column)
+    end
+    rows[row] = table.concat(cells)
+  end
+  return table.concat(rows, '\n')
+end
+
 M.outcomes = {}
 
-function M.begin()
+---@param out file* what is found goes there
+function M.begin(out)
+  M.print = function(text)
+    out:write(text)
+    out:flush()
+  end
+  -- A message that is longer than a line waits for no key.
+  vim.o.more, vim.o.shortmess = false, 'filnxtToOFcTI'
   vim.opt.runtimepath:prepend(M.plugin)
   vim.cmd('runtime plugin/aside.lua')
+  package.preload['aside.shown'] = function()
+    local shown = dofile(M.plugin .. '/lua/aside/shown.lua')
+    shown.pause = 0 -- nobody has to read it
+    return shown
+  end
   vim.o.swapfile = false
   vim.o.showmode = false
   listen()

@@ -18,7 +18,7 @@ end
 --- The lines of a text, and whether it ends with a line break.
 ---@return string[] lines
 ---@return boolean ends
-local function split(text)
+function M.lines(text)
   local lines = vim.split(text, '\n', { plain = true })
   local ends = lines[#lines] == ''
   if ends then table.remove(lines) end
@@ -27,7 +27,7 @@ end
 
 ---@return aside.Hunk[]
 function M.hunks(old, new)
-  local before, after = split(old), split(new)
+  local before, after = M.lines(old), M.lines(new)
   return vim.tbl_map(function(at)
     local from, removed, to, added = unpack(at)
     return {
@@ -43,7 +43,7 @@ end
 ---@param lines_of fun(hunk: aside.Hunk): string[]
 ---@return string[]
 function M.weave(old, hunks, lines_of)
-  local before, out, at = split(old), {}, 1
+  local before, out, at = M.lines(old), {}, 1
   for _, hunk in ipairs(hunks) do
     vim.list_extend(out, before, at, hunk.first - 1)
     vim.list_extend(out, lines_of(hunk))
@@ -56,9 +56,9 @@ end
 ---@param hunks aside.Hunk[]
 ---@return string
 function M.compose(old, new, hunks)
-  local before, ends = split(old)
+  local before, ends = M.lines(old)
   local last = hunks[#hunks]
-  if last and last.take and last.first + #last.removed > #before then ends = select(2, split(new)) end
+  if last and last.take and last.first + #last.removed > #before then ends = select(2, M.lines(new)) end
   local out = M.weave(old, hunks, function(hunk) return hunk.take and hunk.added or hunk.removed end)
   return table.concat(out, '\n') .. (ends and #out > 0 and '\n' or '')
 end

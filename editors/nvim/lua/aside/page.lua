@@ -3,6 +3,20 @@ local config = require('aside.config')
 
 local M = {}
 
+--- Options of a window without anything that hides or adds.
+local PLAIN = {
+  statuscolumn = '',
+  foldenable = false,
+  list = false,
+  wrap = true,
+  linebreak = false,
+  breakindent = false,
+  showbreak = '',
+  conceallevel = 0,
+  scrolloff = 0,
+  rightleft = false,
+}
+
 local wins = {} ---@type table<string, integer>
 
 --- Rows that lines take when they are wrapped.
@@ -39,6 +53,11 @@ function M.show(id, title, lines, options)
     style = 'minimal',
     zindex = 60,
   })
+  -- What is on a page is what its lines are.
+  for name, value in pairs(PLAIN) do
+    vim.api.nvim_set_option_value(name, value, { win = wins[id], scope = 'local' })
+  end
+  vim.wo[wins[id]][0].signcolumn = signs > 0 and 'yes:1' or 'no'
   config.map('hide', buf, function() M.close(id) end)
   return buf
 end

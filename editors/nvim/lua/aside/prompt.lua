@@ -281,7 +281,7 @@ function M.show(prompt, done)
     wanted = prompt.promptId
     return require('aside.turn').resume(prompt.conversationId)
   end
-  if prompt.preview and prompt.preview.kind == 'diff' then return require('aside.review').start(prompt, done) end
+  if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()

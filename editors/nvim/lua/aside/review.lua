@@ -1,27 +1,27 @@
---- A change that waits for approval, shown where it would be made: removed lines coloured, added ones below them. It is
---- decided by hunks or as a whole, when the person turned to it.
+--- A change that waits for approval, shown where it would be made. It is decided by hunks or as a whole, when the person
+--- turned to it; and nothing is taken that the person has not seen.
+local Shown = require('aside.shown')
 local client = require('aside.client')
 local config = require('aside.config')
 local diff = require('aside.diff')
+local log = require('aside.log')
 local page = require('aside.page')
 
-local M = {}
-
-local namespace = vim.api.nvim_create_namespace('aside.review')
+local M = {
+  reviews = {}, ---@type table<string, aside.Review> by prompt
+}
 
 ---@class aside.Review
 ---@field prompt aside.Prompt
 ---@field hunks aside.Hunk[]
----@field buf? integer where it is shown
----@field inline boolean it is shown in the file's own buffer, and not on a page
----@field marks integer[] of each hunk
+---@field shown? aside.Shown where it is
 ---@field release? fun() takes the keys away
 ---@field answers? fun() shows the answers again that stood in its way
 ---@field done? aside.Done
 local Review = {}
 Review.__index = Review
 
-local reviews = {} ---@type table<string, aside.Review> by prompt
+local sight = vim.api.nvim_create_namespace('aside.sight')
 
 ---@return aside.Hunk[] none where the prompt is about something else
 local function hunks_of(prompt)
@@ -49,148 +49,48 @@ function M.place(prompt)
   if first then return buffer(prompt.preview), first.first - 1 end
 end
 
---- The virtual lines above a hunk.
-function Review:header(at)
-  local take, keys = self.hunks[at].take, nil
-  local text = ('%s · %d of %d'):format(self.prompt.label, at, #self.hunks)
-  if take ~= nil then
-    text = text .. (take and ' · taken' or ' · left out')
-  elseif not self.release then
-    text = text .. ' · :Aside answer'
-  else
-    keys = config.hint({
-      { 'accept', 'take' },
-      { 'reject', 'leave' },
-      { 'accept_all', 'all' },
-      { 'accept_turn', 'whole turn' },
-      { 'reject_all', 'refuse' },
-      { 'next', 'next' },
-    })
-  end
-  local gutter = self.inline and self:gutter('') or ''
-  return { { { gutter .. text, 'AsideHeader' } }, keys and { { gutter .. keys, 'AsideHeader' } } }
-end
-
---- Blanks left of a virtual line, as wide as the columns left of the text.
-function Review:gutter(text)
-  local win = vim.fn.bufwinid(self.buf)
-  local width = win > 0 and vim.fn.getwininfo(win)[1].textoff or 0
-  return text .. (' '):rep(math.max(width, 2) - #text)
-end
-
---- A line as a virtual one, coloured to its end: the parts that differ are in the second highlight.
-function Review:chunks(line, ranges)
-  local all, at = { { self:gutter('+'), 'AsideAdd' } }, 0
-  for _, range in ipairs(ranges) do
-    all[#all + 1] = { line:sub(at + 1, range[1]), 'AsideAdd' }
-    all[#all + 1] = { line:sub(range[1] + 1, range[2]), { 'AsideAdd', 'AsideWord' } }
-    at = range[2]
-  end
-  local rest = (' '):rep(math.max(0, vim.o.columns - vim.fn.strdisplaywidth(line)))
-  all[#all + 1] = { line:sub(at + 1) .. rest, 'AsideAdd' }
-  return all
-end
-
----@param options vim.api.keyset.set_extmark
-function Review:mark(row, options, column)
-  return vim.api.nvim_buf_set_extmark(self.buf, namespace, row, column or 0, options)
-end
-
---- Colours a line, and the parts of it that differ. A sign tells removed from added without a colour; until the person
---- turns to it, that of the prompt is above it.
-function Review:paint(row, sign, highlight, ranges)
-  self:mark(row, { line_hl_group = highlight, priority = 150 })
-  self:mark(row, { sign_text = sign, sign_hl_group = highlight, priority = self.release and 5000 or 150 })
-  for _, range in ipairs(ranges) do
-    self:mark(row, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
-  end
-end
-
---- Draws one hunk of which the first line is at this row. Of one that was left out only the header is drawn.
----@param at integer
----@param row integer
-function Review:draw_hunk(at, row)
-  local removed, added, above, below = self.hunks[at].removed, self.hunks[at].added, self:header(at), {}
-  local alike = #removed == #added
-  if self.hunks[at].take ~= false then
-    for number, line in ipairs(removed) do
-      self:paint(row + number - 1, '-', 'AsideDelete', alike and diff.inside(line, added[number]) or {})
-    end
-    for number, line in ipairs(added) do
-      local ranges = alike and diff.inside(line, removed[number]) or {}
-      if self.inline then
-        below[number] = self:chunks(line, ranges)
-      else
-        self:paint(row + #removed + number - 1, '+', 'AsideAdd', ranges)
-      end
-    end
-  end
-  if #removed > 0 then
-    self:mark(row + #removed - 1, { virt_lines = below, virt_lines_leftcol = true })
-  else
-    vim.list_extend(above, below)
-  end
-  local last = vim.api.nvim_buf_line_count(self.buf) - 1
-  local options = { virt_lines = above, virt_lines_above = row <= last, virt_lines_leftcol = self.inline }
-  self.marks[at] = self:mark(math.min(row, last), options)
-end
-
-function Review:draw()
-  vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
-  local shift = 0
-  for at, hunk in ipairs(self.hunks) do
-    self:draw_hunk(at, hunk.first - 1 + shift)
-    -- On a page the added lines are lines.
-    shift = shift + (self.inline and 0 or #hunk.added)
-  end
-end
-
 function Review:erase()
   if self.release then self.release() end
   if self.answers then self.answers() end
-  if self.buf and vim.api.nvim_buf_is_valid(self.buf) then
-    vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
-  end
-  self.buf, self.answers = nil, nil
+  if self.shown then self.shown:erase() end
+  self.shown, self.answers = nil, nil
 end
 
---- Draws it in its file, if that is open with the text that it is for, has no other change drawn in it, and virtual
---- lines can show it: those of one hunk have to fit beside the line that they hang on. It is dropped when the text changes.
+--- Draws it in its file, if that is open with the text that it is for and has no other change drawn in it. It is dropped
+--- when the text changes.
 ---@return boolean
 function Review:draw_inline()
   local buf = buffer(self.prompt.preview)
   if not buf then return false end
-  local win = vim.fn.bufwinid(buf)
-  local room = math.floor((win > 0 and vim.api.nvim_win_get_height(win) or vim.o.lines) / 2)
-  local long = vim.iter(self.hunks):any(function(hunk) return #hunk.added > room end)
-  local taken = vim.iter(reviews):any(function(_, other) return other ~= self and other.buf == buf end)
-  if long or taken then return false end
-  if self.buf ~= buf then
-    self:erase()
-    self.buf, self.inline = buf, true
-    local check = vim.schedule_wrap(function()
-      if self.buf == buf and buffer(self.prompt.preview) ~= buf then self:erase() end
-    end)
-    vim.api.nvim_buf_attach(buf, false, { on_lines = function() return check() or true end, on_reload = check })
-  end
-  self:draw()
+  local function is_there(_, other) return other ~= self and other.shown and other.shown.buf == buf end
+  if vim.iter(M.reviews):any(is_there) then return false end
+  local shown = self.shown
+  if shown and shown.buf == buf then return true end
+  self:erase()
+  shown = Shown.new(buf, self.hunks, self.prompt.label)
+  self.shown = shown
+  local check = vim.schedule_wrap(function()
+    if self.shown == shown and buffer(self.prompt.preview) ~= buf then self:erase() end
+  end)
+  local function is_gone() return self.shown ~= shown end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = function() return check() or is_gone() end, on_reload = check })
   return true
 end
 
 --- Shows a change where it would be made, without anything that takes a key.
 function M.offer(prompt)
   if prompt.resumable or not prompt.preview or prompt.preview.kind ~= 'diff' then return end
-  local review = setmetatable({ prompt = prompt, hunks = hunks_of(prompt), marks = {}, inline = true }, Review)
-  reviews[prompt.promptId] = review
+  local review = setmetatable({ prompt = prompt, hunks = hunks_of(prompt) }, Review)
+  M.reviews[prompt.promptId] = review
   M.list(require('aside.prompt').open(), true)
   review:draw_inline()
 end
 
 --- Takes it off the screen for good.
 function M.drop(id)
-  local review = reviews[id]
+  local review = M.reviews[id]
   if not review then return end
-  reviews[id] = nil
+  M.reviews[id] = nil
   review:erase()
   M.list(require('aside.prompt').open(), true)
 end
@@ -232,32 +132,58 @@ function Review:conclude()
   return true
 end
 
-function Review:row(at) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.marks[at], {})[1] end
-
---- The last hunk that begins before the end of the cursor's line, or the first one.
-function Review:hunk_here()
-  local row, found = vim.api.nvim_win_get_cursor(0)[1] - 1, 1
-  for at in ipairs(self.hunks) do
-    found = self:row(at) <= row and at or found
-  end
-  return found
-end
-
---- Goes to a hunk.
+--- Goes to a hunk. One that cannot be on the screen as a whole in its file is shown on a page.
 function Review:go(at)
   vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { self:row(math.min(math.max(at, 1), #self.hunks)) + 1, 0 })
-  -- Virtual lines above the first line show only after scrolling. Those that fit are shown whole.
-  vim.cmd('normal! zz')
-  local fits = vim.api.nvim_win_text_height(0, {}).all <= vim.api.nvim_win_get_height(0)
-  if fits or vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
+  at = math.min(math.max(at, 1), #self.hunks)
+  if self.shown:go(at) or not self.shown.inline then return end
+  self:on_page()
+  self:turn_to(at)
+end
+
+--- The hunk that has to be read before the person may decide about that of the cursor, or about all; nil where all is.
+---@param all? boolean
+---@return integer?
+function Review:unread(all)
+  local shown = self.shown
+  if not all then
+    local here = shown:here()
+    return not shown:may_decide(here) and here or nil
+  end
+  local open = {}
+  for at, hunk in ipairs(self.hunks) do
+    if hunk.take == nil and not shown.drawn[at].read then return at end
+    open[#open + 1] = hunk.take == nil and at or nil
+  end
+  return not vim.iter(open):any(function(at) return shown:may_decide(at) end) and open[1] or nil
+end
+
+--- Whether the person may decide now. What is not on the screen comes there.
+---@param all? boolean
+function Review:may_decide(all)
+  vim.cmd.redraw()
+  self.shown:look()
+  local unread = self:unread(all)
+  if not unread or self.shown.drawn[unread].since then return unread == nil end
+  if not self.shown.inline and self.shown:is_long(unread) then
+    local rest = self.shown:read_further(unread)
+    local more = '%d lines of this were not on the screen yet; scroll to its end, then decide'
+    log.say(rest > 0 and more:format(rest) or 'all of this was on the screen; decide now', 'WarningMsg')
+    return false
+  end
+  self.hunks[unread].take = nil
+  self.shown:draw()
+  self:go(unread)
+  log.say('this was not on the screen as a whole; decide when you have read it', 'WarningMsg')
+  return false
 end
 
 function Review:decide(take)
-  local here, count = self:hunk_here(), #self.hunks
+  if not self:may_decide() then return end
+  local here, count = self.shown:here(), #self.hunks
   self.hunks[here].take = take
   if self:conclude() then return end
-  self:draw()
+  self.shown:draw()
   for number = 0, count - 1 do
     local at = (here + number) % count + 1
     if self.hunks[at].take == nil then return self:go(at) end
@@ -270,18 +196,41 @@ local acts = {
   accept = function(review) review:decide(true) end,
   reject = function(review) review:decide(false) end,
   accept_all = function(review)
+    if not review:may_decide(true) then return end
     vim.iter(review.hunks):each(function(hunk) hunk.take = hunk.take ~= false end)
     review:conclude()
   end,
-  accept_turn = function(review) review:settle('turn') end,
-  reject_all = function(review) require('aside.prompt').decline(review.prompt, review.done) end,
-  next = function(review) review:go(review:hunk_here() + 1) end,
-  previous = function(review) review:go(review:hunk_here() - 1) end,
+  accept_turn = function(review)
+    if review:may_decide(true) then review:settle('turn') end
+  end,
+  reject_all = function(review)
+    if review:may_decide() then require('aside.prompt').decline(review.prompt, review.done) end
+  end,
+  next = function(review) review:go(review.shown:here() + 1) end,
+  previous = function(review) review:go(review.shown:here() - 1) end,
 }
+
+--- Looks at the screen again: what is there, and whether what was drawn still fits the window.
+local watch = vim.schedule_wrap(function()
+  for _, review in pairs(M.reviews) do
+    local shown = review.shown
+    local fits = not shown or not shown:window() or shown.layout == shown:measure()
+    if review.release and fits then
+      shown:look()
+    elseif review.release and shown.inline then
+      shown:draw()
+    elseif review.release then
+      local here = shown:here()
+      review:on_page()
+      review:turn_to(here)
+    end
+  end
+end)
 
 --- Sets the keys, and takes them away again: a map that the buffer had comes back.
 function Review:set_keys()
-  local buf, before = self.buf, {} ---@cast buf integer
+  local shown, before = self.shown, {} ---@cast shown aside.Shown
+  local buf = shown.buf
   for name, act in pairs(acts) do
     local key = config.get().keys[name]
     if key then
@@ -291,13 +240,18 @@ function Review:set_keys()
   end
   local function typed()
     self.release()
-    self:draw()
+    shown:draw()
   end
   -- A person who types in the file has turned away from the change.
   local away = vim.api.nvim_create_autocmd('InsertEnter', { buffer = buf, callback = typed })
+  shown.live = true
+  vim.api.nvim_set_decoration_provider(sight, { on_end = watch })
   self.release = function()
-    self.release = nil
+    self.release, shown.live = nil, false
     pcall(vim.api.nvim_del_autocmd, away)
+    if not vim.iter(M.reviews):any(function(_, review) return review.release ~= nil end) then
+      vim.api.nvim_set_decoration_provider(sight, {})
+    end
     if not vim.api.nvim_buf_is_valid(buf) then return end
     vim.api.nvim_buf_call(buf, function()
       for key, map in pairs(before) do
@@ -309,14 +263,16 @@ function Review:set_keys()
 end
 
 --- A page of its own, where added lines are lines: for a file that is not open, and for what virtual lines cannot show.
-function Review:on_page(stale)
-  local prompt = self.prompt
-  local function both(hunk) return vim.list_extend(vim.list_slice(hunk.removed), hunk.added) end
-  local lines = diff.weave(prompt.preview.old, self.hunks, both)
-  lines = vim.tbl_map(function(line) return (line:gsub('\r$', '')) end, lines)
-  local name = vim.fn.fnamemodify(vim.uri_to_fname(prompt.preview.uri), ':~:.')
+function Review:on_page()
+  local prompt, preview, answers = self.prompt, self.prompt.preview, self.answers
+  local _, stale = buffer(preview)
+  local width, tabstop = vim.o.columns - 7, vim.bo[client.buffer(preview.uri) or 0].tabstop
+  local lines, places = Shown.lay_out(preview.old, self.hunks, width, tabstop)
+  local name = vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
+  self.answers = nil
   self:erase()
+  self.answers = answers
   -- The virtual lines above each hunk take rows too, and each line has a sign.
   local options = { enter = true, height = vim.o.lines - 6, width = 70, above = 2 * #self.hunks, signs = 2 }
   options.footer = footer
@@ -324,34 +280,41 @@ function Review:on_page(stale)
   local buf = page.show(prompt.promptId, title, lines, options)
   local kind = vim.filetype.match({ filename = name, buf = buf })
   if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
-  self.buf, self.inline = buf, false
+  local shown = Shown.new(buf, self.hunks, prompt.label, places)
+  self.shown = shown
   local wiped = vim.schedule_wrap(function()
-    if self.buf == buf then self:erase() end
+    if self.shown == shown then self:erase() end
   end)
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = wiped })
 end
 
+--- Lets the person decide, who looks at it.
+function Review:turn_to(at)
+  self.answers = self.answers or require('aside.view').clear()
+  if not self.release then self:set_keys() end
+  self.shown:draw()
+  self:go(at)
+end
+
 --- The person turns to it.
----@param prompt aside.Prompt
+---@param prompt aside.Prompt one with hunks
 ---@param done aside.Done
 function M.start(prompt, done)
-  local review = reviews[prompt.promptId]
+  local review = M.reviews[prompt.promptId]
   review.done = done
-  if #review.hunks == 0 then return review:settle('once') end
   vim.iter(review.hunks):each(function(hunk) hunk.take = nil end)
-  local _, stale = buffer(prompt.preview)
   if review:draw_inline() then
     -- In a window that shows it, else in this one.
-    local win = vim.fn.bufwinid(review.buf)
+    local win = vim.fn.bufwinid(review.shown.buf)
     if win > 0 then vim.api.nvim_set_current_win(win) end
-    vim.api.nvim_set_current_buf(review.buf --[[@as integer]])
+    vim.api.nvim_set_current_buf(review.shown.buf)
   else
-    review:on_page(stale)
+    review:on_page()
   end
-  review.answers = review.answers or require('aside.view').clear()
-  if not review.release then review:set_keys() end
-  review:draw()
-  review:go(1)
+  review:turn_to(1)
 end
+
+--- Whether a prompt is about lines of a file.
+function M.is_change(prompt) return #hunks_of(prompt) > 0 end
 
 return M

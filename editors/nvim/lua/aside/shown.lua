@@ -1,0 +1,327 @@
+--- A change on the screen: removed lines coloured, added ones below them, in its file or on a page. Nothing is cut: what is
+--- wider than the window goes on in a further row.
+local config = require('aside.config')
+local diff = require('aside.diff')
+local rows = require('aside.rows')
+
+local namespace = vim.api.nvim_create_namespace('aside.review')
+
+--- What is drawn of a hunk.
+---@class aside.Drawn
+---@field row integer the first line in the buffer, from 0
+---@field removed integer lines in the buffer
+---@field added string[] rows of the screen
+---@field header string[] the same of its label and keys
+---@field mark integer
+---@field keys boolean whether keys stand in its header
+---@field since? integer when it came on the screen as a whole, in milliseconds
+---@field read? boolean whether it was there long enough to be read
+---@field seen table<integer, boolean> the rows of a hunk longer than the window that were on the screen
+
+---@class aside.Shown
+---@field buf integer
+---@field hunks aside.Hunk[]
+---@field label string
+---@field inline boolean it is in the file's own buffer, and not on a page
+---@field live boolean whether keys decide about it
+---@field drawn aside.Drawn[]
+---@field layout string what the rows were made for
+local Shown = {
+  --- Milliseconds for which a hunk has to be on the screen before a key decides about it.
+  pause = 500,
+  now = vim.uv.now,
+}
+Shown.__index = Shown
+
+--- The rows of a page: the old lines, with the added ones after those that they replace.
+---@param old string
+---@param hunks aside.Hunk[]
+---@return string[] lines
+---@return { row: integer, removed: integer, added: string[] }[] places of the hunks
+function Shown.lay_out(old, hunks, width, tabstop)
+  local before, lines, places, first = diff.lines(old), {}, {}, 1
+  local function add(from, sign)
+    local texts = {}
+    for _, line in ipairs(from) do
+      line = old:find('\r\n', 1, true) and line:gsub('\r$', '') or line
+      for part, row in ipairs(rows.of(line, width, tabstop, 'AsideAdd')) do
+        lines[#lines + 1] = row.text
+        texts[#texts + 1] = (part == 1 and sign or ' ') .. ' ' .. row.text
+      end
+    end
+    return texts
+  end
+  for _, hunk in ipairs(hunks) do
+    add(vim.list_slice(before, first, hunk.first - 1), ' ')
+    local place = { row = #lines }
+    place.removed = #add(hunk.removed, '-')
+    place.added = add(hunk.added, '+')
+    places[#places + 1], first = place, hunk.first + #hunk.removed
+  end
+  add(vim.list_slice(before, first), ' ')
+  return lines, places
+end
+
+--- Draws a change in a file's buffer, or on a page of it.
+---@param places { row: integer, removed: integer, added?: string[] }[] on a page, where each hunk is
+---@return aside.Shown
+function Shown.new(buf, hunks, label, places)
+  local fields = { buf = buf, hunks = hunks, label = label, inline = not places, live = false, drawn = {} }
+  local self = setmetatable(fields, Shown)
+  for at, hunk in ipairs(hunks) do
+    local place = places and places[at] or { row = hunk.first - 1, removed = #hunk.removed }
+    self.drawn[at] = { row = place.row, removed = place.removed, added = place.added or {}, header = {}, seen = {} }
+  end
+  self:draw()
+  return self
+end
+
+--- The window in which it is decided, else one that shows it.
+---@return integer? win
+function Shown:window()
+  local win = vim.api.nvim_get_current_win()
+  if vim.api.nvim_win_get_buf(win) == self.buf then return win end
+  win = vim.fn.bufwinid(self.buf)
+  return win > 0 and win or nil
+end
+
+--- Columns of the window, and those of them left of the text.
+---@return integer columns
+---@return integer gutter
+function Shown:columns()
+  local win = self:window()
+  if not win then return vim.o.columns, 2 end
+  return vim.api.nvim_win_get_width(win), math.max(vim.fn.getwininfo(win)[1].textoff, 2)
+end
+
+--- What the rows depend on.
+function Shown:measure()
+  local columns, gutter = self:columns()
+  return ('%d %d %d %d %d'):format(columns, gutter, vim.bo[self.buf].tabstop, vim.o.columns, vim.o.lines)
+end
+
+--- The text above a hunk.
+---@return string[] rows
+---@return boolean keys whether they stand there
+function Shown:header(at)
+  local columns, gutter = self:columns()
+  local take, keys = self.hunks[at].take, nil
+  local text = ('%s · %d of %d'):format(self.label, at, #self.hunks)
+  if take ~= nil then
+    text = text .. (take and ' · taken' or ' · left out')
+  elseif not self.live then
+    text = text .. ' · :Aside answer'
+  else
+    keys = config.hint({
+      { 'accept', 'take' },
+      { 'reject', 'leave' },
+      { 'accept_all', 'all' },
+      { 'accept_turn', 'whole turn' },
+      { 'reject_all', 'refuse' },
+      { 'next', 'next' },
+    })
+  end
+  local all = rows.words(text, columns - gutter)
+  vim.list_extend(all, keys and rows.words(keys, columns - gutter) or {})
+  return vim.tbl_map(function(row) return (' '):rep(gutter) .. row end, all), keys ~= nil
+end
+
+---@param options vim.api.keyset.set_extmark
+function Shown:mark(row, options, column)
+  return vim.api.nvim_buf_set_extmark(self.buf, namespace, row, column or 0, options)
+end
+
+--- Colours a line, and the parts of it that differ. A sign tells removed from added without a colour; until the person
+--- turns to it, that of the prompt is above it.
+function Shown:paint(row, sign, highlight, ranges)
+  self:mark(row, { line_hl_group = highlight, priority = 150 })
+  if sign then self:mark(row, { sign_text = sign, sign_hl_group = highlight, priority = self.live and 5000 or 150 }) end
+  for _, range in ipairs(ranges) do
+    self:mark(row, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
+  end
+end
+
+--- The added lines as virtual ones.
+---@param hunk aside.Hunk
+---@return [string, string|string[]][][] chunks
+---@return string[] texts
+function Shown:virtual(hunk)
+  local columns, gutter = self:columns()
+  local chunks, texts, alike = {}, {}, #hunk.removed == #hunk.added
+  for number, line in ipairs(hunk.added) do
+    line = vim.bo[self.buf].fileformat == 'dos' and line:gsub('\r$', '') or line
+    local ranges = alike and diff.inside(line, hunk.removed[number]) or nil
+    for part, row in ipairs(rows.of(line, columns - gutter, vim.bo[self.buf].tabstop, 'AsideAdd', ranges)) do
+      local left = (part == 1 and '+' or ' ') .. (' '):rep(gutter - 1)
+      texts[#texts + 1] = left .. row.text
+      table.insert(row.chunks, 1, { left, 'AsideAdd' })
+      table.insert(row.chunks, { (' '):rep(columns - vim.fn.strdisplaywidth(texts[#texts])), 'AsideAdd' })
+      chunks[#chunks + 1] = row.chunks
+    end
+  end
+  return chunks, texts
+end
+
+--- Draws one hunk. Of one that was left out only the header is drawn.
+---@param at integer
+function Shown:draw_hunk(at)
+  local hunk, drawn, below = self.hunks[at], self.drawn[at], {}
+  drawn.header, drawn.keys = self:header(at)
+  local above = vim.tbl_map(function(row) return { { row, 'AsideHeader' } } end, drawn.header)
+  if hunk.take ~= false then
+    local alike = self.inline and #hunk.removed == #hunk.added
+    for number = 1, drawn.removed do
+      local ranges = alike and diff.inside(hunk.removed[number], hunk.added[number]) or {}
+      self:paint(drawn.row + number - 1, '-', 'AsideDelete', ranges)
+    end
+    if self.inline then
+      below, drawn.added = self:virtual(hunk)
+    else
+      for number, text in ipairs(drawn.added) do
+        self:paint(drawn.row + drawn.removed + number - 1, text:sub(1, 1) == '+' and '+' or nil, 'AsideAdd', {})
+      end
+    end
+  end
+  local lines = self.inline and drawn.removed or drawn.removed + #drawn.added
+  -- One that is longer than the window has its label and its keys at its end, too.
+  if not self.inline and self:is_long(at) then below = above end
+  if lines > 0 then
+    self:mark(drawn.row + lines - 1, { virt_lines = below, virt_lines_leftcol = true })
+  else
+    vim.list_extend(above, below)
+  end
+  local last = vim.api.nvim_buf_line_count(self.buf) - 1
+  local options = { virt_lines = above, virt_lines_above = drawn.row <= last, virt_lines_leftcol = true }
+  drawn.mark = self:mark(math.min(drawn.row, last), options)
+end
+
+--- Draws all of it anew. What was on the screen is so no more.
+function Shown:draw()
+  vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
+  local layout = self:measure()
+  for at, drawn in ipairs(self.drawn) do
+    if layout ~= self.layout then
+      drawn.seen, drawn.read = {}, nil
+    end
+    drawn.since = nil
+    self:draw_hunk(at)
+  end
+  self.layout = layout
+end
+
+function Shown:erase()
+  if vim.api.nvim_buf_is_valid(self.buf) then vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1) end
+end
+
+--- Whether no window as high as the one that shows it has room for a hunk.
+function Shown:is_long(at)
+  local win, drawn = self:window(), self.drawn[at]
+  return win ~= nil and #drawn.header + drawn.removed + #drawn.added > vim.api.nvim_win_get_height(win)
+end
+
+function Shown:row(at) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.drawn[at].mark, {})[1] end
+
+--- The last hunk that begins before the end of the cursor's line, or the first one.
+function Shown:here()
+  local row, found = vim.api.nvim_win_get_cursor(0)[1] - 1, 1
+  for at in ipairs(self.hunks) do
+    found = self:row(at) <= row and at or found
+  end
+  return found
+end
+
+--- Whether a line of the buffer is on the screen from its first character to its last one.
+local function is_there(win, line, text)
+  local first, last = vim.fn.screenpos(win, line, 1), vim.fn.screenpos(win, line, math.max(1, #text))
+  return vim.fn.foldclosed(line) == -1 and first.row > 0 and last.row > 0 and last.curscol > 0
+end
+
+--- Notes which rows of a page are on the screen; gives back whether all of them were, once.
+function Shown:read_on(win, screen, at)
+  local drawn, top = self.drawn[at], rows.corner(win)
+  for number = 1, #drawn.added do
+    local row = vim.fn.screenpos(win, drawn.row + drawn.removed + number, 1).row
+    local there = row > 0 and rows.find(screen, { drawn.added[number] }, row - top + 1, row - top + 1) ~= nil
+    drawn.seen[number] = drawn.seen[number] or there or nil
+  end
+  return vim.tbl_count(drawn.seen) == #drawn.added
+end
+
+--- The rule: keys decide about a hunk while its label, its keys, each line that it removes, and each row that it adds are
+--- on the screen, as the screen itself says. Where it is longer than the window, each of these has been there, and the
+--- label and the keys are.
+function Shown:in_sight(win, screen, at)
+  local drawn = self.drawn[at]
+  local header = rows.find(screen, drawn.header, 1)
+  local following = self.drawn[at + 1] and header and rows.find(screen, self.drawn[at + 1].header, header + 1)
+  local long = not self.inline and self:is_long(at)
+  if long then return self:read_on(win, screen, at) and header ~= nil end
+  if not header or not drawn.keys then return false end
+  local from, to = header + #drawn.header, following and following - 1 or nil
+  if not rows.find(screen, drawn.added, from, to) then return false end
+  local lines = vim.api.nvim_buf_get_lines(self.buf, drawn.row, drawn.row + drawn.removed, false)
+  for number, text in ipairs(lines) do
+    if not is_there(win, drawn.row + number, text) then return false end
+  end
+  return true
+end
+
+--- Looks at the screen: which hunks are on it, and since when.
+function Shown:look()
+  local win, now = vim.api.nvim_get_current_win(), Shown.now()
+  local mine = vim.api.nvim_win_get_buf(win) == self.buf and self.layout == self:measure()
+  local screen = mine and rows.on_screen(win) or {}
+  for at, drawn in ipairs(self.drawn) do
+    local there = mine and self:in_sight(win, screen, at)
+    if drawn.since and now - drawn.since >= Shown.pause then drawn.read = true end
+    drawn.since = there and (drawn.since or now) or nil
+  end
+end
+
+--- Whether a hunk is on the screen, and was so long enough to be read.
+function Shown:may_decide(at)
+  local since = self.drawn[at].since
+  return since ~= nil and Shown.now() - since >= Shown.pause
+end
+
+--- Scrolls to the first row of a long hunk that was not on the screen yet, or to its end; gives back how many were not.
+---@return integer
+function Shown:read_further(at)
+  local drawn, unread = self.drawn[at], {}
+  for number = 1, #drawn.added do
+    unread[#unread + 1] = not drawn.seen[number] and number or nil
+  end
+  local line = drawn.row + drawn.removed + (unread[1] or #drawn.added)
+  vim.api.nvim_win_set_cursor(0, { line, 0 })
+  -- Where nothing is left, its end with the label and the keys below.
+  local above = unread[1] and 0 or vim.api.nvim_win_get_height(0) - #drawn.header - 1
+  vim.fn.winrestview({ topline = math.max(1, line - above), topfill = 0 })
+  return #unread
+end
+
+--- Brings a hunk on the screen, in the middle if it can be seen there; gives back whether all of it is.
+function Shown:go(at)
+  local drawn = self.drawn[at]
+  local win, row = vim.api.nvim_get_current_win(), self:row(at) + 1
+  local count = vim.api.nvim_buf_line_count(self.buf)
+  vim.api.nvim_win_set_cursor(win, { row, 0 })
+  vim.cmd(('silent! %d,%dfoldopen!'):format(math.max(1, row - 1), math.min(count, row + drawn.removed)))
+  -- Virtual lines above the first line of a window show only as far as it is told of them, exactly.
+  local function first(line)
+    local fill = vim.api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 }).fill
+    vim.fn.winrestview({ topline = line, topfill = fill, leftcol = 0, skipcol = 0 })
+  end
+  local function middle()
+    vim.cmd('normal! zz')
+    if vim.fn.line('w0') == 1 then first(1) end
+  end
+  for _, scroll in ipairs({ middle, function() first(row) end }) do
+    scroll()
+    vim.cmd.redraw()
+    self:look()
+    if drawn.since or self.hunks[at].take ~= nil then return true end
+  end
+  return false
+end
+
+return Shown

@@ -1,0 +1,146 @@
+local T = require('harness')
+local test = T.test
+
+local OLD = 'one\n    two\n    three\n    four\nfive\n'
+
+--- A turn that reads a file and edits it.
+local function edits(name, old, new)
+  return ([=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "%s" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "%s", old_text = '''%s''', new_text = '''%s''' } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=]):format(name, name, old, new)
+end
+
+local function turn_to_it()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.draw()
+end
+
+local function takes_it()
+  T.press('gy')
+  T.ended()
+end
+
+test('a change before line 1 is on the screen with its label and keys', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'one', '# SPDX\n# two\none'),
+}, function()
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  for _, text in ipairs({ 'edit_file · 1 of 1', 'gy take', '+ # SPDX', '+ # two' }) do
+    T.has(T.screen(), text)
+  end
+  takes_it()
+  T.equal(vim.fn.readfile('a.txt')[1], '# SPDX')
+end)
+
+test('what is scrolled away is not taken by a key, but comes back', {
+  files = { ['a.txt'] = OLD .. ('more\n'):rep(100) },
+  script = edits('a.txt', 'one', 'ONE'),
+}, function()
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  T.press('G')
+  T.draw()
+  T.press('gy')
+  T.equal(#require('aside.prompt').open(), 1)
+  T.has(T.screen(), '+ ONE')
+  takes_it()
+end)
+
+test('a change that has just come on the screen is not taken by a key that was typed before', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'one', 'ONE'),
+}, function()
+  local shown, now = require('aside.shown'), 0
+  shown.pause, shown.now = 500, function() return now end
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  now = 499
+  T.press('gy')
+  T.equal(#require('aside.prompt').open(), 1)
+  now = 500
+  takes_it()
+end)
+
+test('a fold is open while what is in it can be decided; when it is closed again, nothing is taken', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'three', 'THREE'),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('setlocal foldmethod=indent foldlevel=0 foldenable shiftwidth=4')
+  turn_to_it()
+  T.has(T.screen(), '+     THREE')
+  local function is_taken() return require('aside.prompt').open()[1] == nil end
+  vim.cmd('normal! zM')
+  T.draw()
+  T.lacks(T.screen(), 'THREE')
+  T.press('gy')
+  T.equal(is_taken(), false)
+  T.has(T.screen(), '+     THREE')
+  takes_it()
+end)
+
+test('an added line that is wider than the window goes on in further rows, and so do the keys', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'five', 'five' .. ('x'):rep(200) .. " os.system('x')"),
+}, function()
+  vim.cmd('edit a.txt | vsplit')
+  turn_to_it()
+  T.has(T.screen():gsub('%s+', ''), "os.system('x')")
+  T.has(T.screen(), 'next')
+  takes_it()
+end)
+
+test('one that is longer than a window is shown on a page', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'five', 'five ' .. ('x '):rep(500) .. 'end'),
+}, function()
+  vim.cmd('edit a.txt | vsplit | split')
+  turn_to_it()
+  assert(vim.api.nvim_win_get_config(0).relative ~= '', 'a page shows it')
+  T.has(T.screen(), ' end')
+  takes_it()
+end)
+
+test('tabs of an added line are as wide as those of the line that it replaces, and a CR at the end is none of it', {
+  files = { ['a.go'] = 'a\n\tfirst\n\tprint("a",\t1)\n', ['dos.txt'] = 'one\r\ntwo\r\n' },
+  script = edits('a.go', '\tprint("a",\t1)', '\tprint("a",\t2)'),
+}, function()
+  vim.cmd.edit('a.go')
+  turn_to_it()
+  T.has(T.screen(), '\n-         print("a",      1)')
+  T.has(T.screen(), '\n+         print("a",      2)')
+  takes_it()
+end)
+
+test('lines of a file with CRLF are shown without CR', {
+  files = { ['dos.txt'] = 'one\r\ntwo\r\n' },
+  script = edits('dos.txt', 'two', 'TWO\nAND A HALF'),
+}, function()
+  vim.cmd.edit('dos.txt')
+  turn_to_it()
+  T.has(T.screen(), '+ AND A HALF')
+  T.lacks(T.screen(), '^M')
+  takes_it()
+end)
+
+test('an empty new file is asked about', {
+  files = { ['a.txt'] = OLD },
+  script = '[[reply]]\nwhen = { step = 1 }\nsay = [{ call = "write_file", arguments = { path = "empty.txt", content = "" } }]\n'
+    .. '[[reply]]\nsay = [{ text = "Done." }]',
+}, function()
+  T.choices = { 'Run once' }
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  T.ended()
+  T.equal(vim.fn.filereadable('empty.txt'), 1)
+end)
