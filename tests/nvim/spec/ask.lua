@@ -211,3 +211,61 @@ say = [{ text = "It failed." }]
     T.equal(vim.fn.foldclosed(row), -1, 'it opens')
   end)
 end)
+
+test('what is said acts on the answer on the screen, and where none is there, on the turn that is picked', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { user = "tidy" }
+say = [{ call = "write_file", arguments = { path = "tidy.md", content = "tidy\n" } }]
+[[reply]]
+repeat = true
+say = [{ text = "I am B." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask tidy')
+  T.prompts(1)
+  local first = require('aside.turn').running()
+  local function methods()
+    local all = {}
+    for _, message in ipairs(T.sent) do
+      local name = message.method:match('^aside/turn/(.*)')
+      if name and message.params and not name:find('^update') and not name:find('^completed') then
+        all[#all + 1] = name .. (message.params.turnId == first.id and ' A' or ' B')
+      end
+    end
+    T.sent = {}
+    return all
+  end
+  local function hello(command)
+    T.outcomes = {}
+    vim.cmd(command)
+    T.wait('B ends', function() return T.outcomes[1] == 'completed' end)
+    T.answered()
+  end
+  hello('Aside! ask hello')
+  T.equal(methods(), { 'start A', 'start B' })
+  hello('Aside ask what does this do')
+  T.equal(methods(), { 'start B' }, 'B is on the screen')
+  for _, command in ipairs({ 'cancel', 'steer more' }) do
+    T.choices = { false }
+    vim.cmd('Aside ' .. command)
+    T.equal(T.shown[#T.shown].items, { 'tidy' }, 'which one is asked')
+  end
+  T.equal(methods(), {})
+  require('aside.view').visible():hide()
+  T.choices = { false }
+  vim.cmd('Aside ask more')
+  T.equal(T.shown[#T.shown].items, { 'a new conversation', 'tidy' })
+  T.choices = { 'tidy' }
+  vim.cmd('Aside ask more')
+  T.equal(methods(), { 'steer A' })
+  vim.cmd('Aside cancel')
+  T.ended()
+  T.equal(methods(), { 'cancel A' }, 'A is on the screen again')
+  require('aside.view').visible():hide()
+  T.choices = { false }
+  vim.cmd('Aside undo')
+  T.equal(#T.shown[#T.shown].items, 2, 'both are offered')
+end)

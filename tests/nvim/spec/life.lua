@@ -301,8 +301,12 @@ test('a server that crashes while its question is on the screen asks it again', 
     end,
   }
   vim.cmd('Aside answer')
-  last_said('the server ended meanwhile; :Aside answer asks this again')
+  last_said('the server ended meanwhile; :Aside resume asks this again')
   T.equal(T.prompts(1)[1].resumable, true)
+  vim.cmd('Aside answer')
+  T.has(T.said[#T.said], ':Aside resume')
+  vim.cmd('Aside resume')
+  T.wait('it is asked again', function() return not T.prompts(1)[1].resumable end)
   T.choices = { 'Yes' }
   vim.cmd('Aside answer')
   T.asked()

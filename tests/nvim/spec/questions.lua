@@ -118,14 +118,19 @@ test('several are picked', {
   T.equal(decisions(), { { action = 'answer', answer = { 'two', 'three' } } })
 end)
 
-test('a number that does not fit is asked for again', {
+test('a number that does not fit waits to be asked for again', {
   script = asks(
     [[{ id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 5 }, default = 3 }]]
   ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
-  answer('9', 'many', '4')
+  for _, text in ipairs({ '9', 'many' }) do
+    local count = #T.said
+    answer(text)
+    T.wait('it is said', function() return T.said[#T.said]:find('must be') and #T.said > count end)
+  end
+  answer('4')
   T.ended()
   T.equal(T.shown[1].prompt, 'asker: How many? (a whole number between 1 and 5) ')
   T.equal(T.shown[1].items, '3', 'the default')
@@ -241,7 +246,9 @@ for kind, given in pairs({ boolean = 'Yes', text = 'tidy', secret = 'hunter2' })
       return given
     end
     answer(crash)
-    T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside answer asks this again')
+    T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside resume asks this again')
+    vim.cmd('Aside resume')
+    T.wait('it is asked again', function() return not T.prompts(1)[1].resumable end)
     answer(given)
     T.ended()
     T.equal(decisions(), { { action = 'answer', answer = kind == 'boolean' or given } })
@@ -276,7 +283,7 @@ test('a prompt whose type nobody knows is an error', {}, function()
   T.equal({ result, why }, { nil, { code = -32602, message = 'answerType.type: nobody knows colour' } })
 end)
 
-test('several are asked one after another, until one is left for later', {
+test('of several questions, each waits to be turned to', {
   script = asks([[
     { id = "a", text = "One?", answer_type = { type = "boolean" } },
     { id = "b", text = "Two?", answer_type = { type = "boolean" } }]]):gsub('say = %[%{ text', 'say = [{ text'),
@@ -311,8 +318,12 @@ say = [{ text = "Thanks." }]
   local asked = { T.shown[1].prompt, T.shown[2].prompt }
   table.sort(asked)
   T.equal(asked, { 'Assistant: One? ', 'Assistant: Two? ' })
-  T.choices = { 'Yes', 'No' }
-  vim.cmd('Aside answer')
+  for count, choice in ipairs({ 'Yes', 'No' }) do
+    T.prompts(3 - count)
+    T.choices = { choice }
+    vim.cmd('Aside answer')
+    T.asked()
+  end
   T.ended()
 end)
 

@@ -144,3 +144,63 @@ test('an empty new file is asked about', {
   T.ended()
   T.equal(vim.fn.filereadable('empty.txt'), 1)
 end)
+
+test('after a change was decided no question opens by itself, and the next change does only where nothing was typed', {
+  files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n', ['c.txt'] = 'c\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "read_file", arguments = { path = "a.txt" } },
+  { call = "read_file", arguments = { path = "b.txt" } },
+  { call = "read_file", arguments = { path = "c.txt" } },
+]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "one", new_text = "ONE" } },
+  { call = "edit_file", arguments = { path = "b.txt", old_text = "b", new_text = "B" } },
+  { call = "edit_file", arguments = { path = "c.txt", old_text = "c", new_text = "C" } },
+  { call = "run_command", arguments = { command = "echo ran > ran.txt" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(4)
+  local function is_shown() return vim.fn.maparg('gy', 'n') ~= '' end
+  local function turn()
+    for _ = 1, 4 do
+      if not is_shown() and require('aside.review').is_change(require('aside.prompt').open()[1]) then
+        vim.cmd('Aside answer')
+        break
+      end
+      table.insert(T.choices, false)
+      vim.cmd('Aside answer')
+    end
+    T.draw()
+  end
+  turn()
+  T.press('gy')
+  T.prompts(3)
+  T.wait('the next change is shown', is_shown)
+  T.draw()
+  T.press('gy')
+  T.press('j')
+  T.prompts(2)
+  T.answered()
+  T.draw()
+  T.equal(is_shown(), false, 'something was typed')
+  turn()
+  T.press('gy')
+  T.prompts(1)
+  T.answered()
+  T.draw()
+  T.has(T.said[#T.said], 'run_command')
+  T.equal(vim.fn.filereadable('ran.txt'), 0)
+  T.choices = { 'Run once' }
+  vim.cmd('Aside answer')
+  T.ended()
+end)

@@ -43,8 +43,8 @@ end
 ---@type table<string, aside.Subcommand>
 M.subcommands = {
   ask = {
-    what = 'Asks; with a range, about these lines. While a turn runs it steers that; in an open answer it goes on with '
-      .. 'its conversation, unless there is a `!`. `@path`, `@buffers`, `@diagnostics` and `@selection` go along.',
+    what = 'Asks; with a range, about these lines. With an answer on the screen it steers its turn, or goes on with its '
+      .. 'conversation, unless there is a `!`. `@path`, `@buffers`, `@diagnostics` and `@selection` go along.',
     run = function(text, command)
       local buf = vim.api.nvim_get_current_buf()
       text_of(text, 'Ask: ', function(message) ask(message, buf, range_of(command), command.bang) end)
@@ -61,18 +61,21 @@ M.subcommands = {
     end,
   },
   steer = {
-    what = 'Says more to the turn that runs.',
+    what = 'Says more to the turn on the screen, or to one that is picked.',
     run = function(text) text_of(text, 'Steer: ', require('aside.turn').steer) end,
   },
-  cancel = { what = 'Cancels the turn that runs.', run = of('turn', 'cancel') },
-  undo = { what = 'Puts back what the last turn changed in files, all or nothing.', run = of('turn', 'undo') },
+  cancel = { what = 'Cancels the turn on the screen, or one that is picked.', run = of('turn', 'cancel') },
+  undo = {
+    what = 'Puts back what the last turn of the answer on the screen changed in files, all or nothing.',
+    run = of('turn', 'undo'),
+  },
   resume = {
-    what = 'Goes on with the newest turn that was interrupted.',
+    what = 'Picks a turn that was interrupted, by its age, and goes on with it.',
     run = function() require('aside.turn').resume() end,
   },
   show = { what = 'Goes to the answer.', run = of('turn', 'show') },
   answer = {
-    what = 'Shows what waits for an answer, one after another. Hiding it leaves it open.',
+    what = 'Shows what waits for an answer. The next change follows by itself, whatever else waits does not. Hiding it leaves it open.',
     run = of('prompt', 'answer'),
   },
   conversations = {

@@ -48,9 +48,10 @@ function M.say(text, highlight, hint)
   later = function() M.say(text, highlight, hint) end
 end
 
-function M.fail(text)
+---@param hint? string what follows the text, and is not cut
+function M.fail(text, hint)
   M.write('error: ' .. text)
-  M.say(text, 'ErrorMsg')
+  M.say(text, 'ErrorMsg', hint)
 end
 
 return M

@@ -21,7 +21,19 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
 local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
-local wanted ---@type string? a prompt that the person turned to before its turn was resumed
+local INTERRUPTED = 'what waits belongs to an interrupted turn'
+local typed = false -- whether a key was typed since the person last decided something
+
+--- Notes from now on whether a key is typed.
+local function watch_keys()
+  typed = false
+  vim.on_key(function(_, key)
+    if key ~= '' then
+      typed = true
+      vim.on_key(nil, namespace)
+    end
+  end, namespace)
+end
 
 --- The prompts without a decision. Prompts of interrupted turns come last.
 ---@return aside.Prompt[]
@@ -46,18 +58,16 @@ local function place_sign(prompt)
   prompt.sign = { buf = buf, mark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options) }
 end
 
+--- Says that something waits, and how to turn to it.
+local function tell(prompt) log.say(('%s: %s'):format(prompt.label, prompt.text), 'AsideWaiting', ' — :Aside answer') end
+
 local function add(prompt)
   M.remove(prompt.promptId)
   open[#open + 1] = prompt
   place_sign(prompt)
   require('aside.review').offer(prompt)
   client.emit('AsidePrompt', { promptId = prompt.promptId, kind = prompt.kind, label = prompt.label })
-  if wanted == prompt.promptId then
-    wanted = nil
-    M.answer()
-  elseif config.get().notify then
-    log.say(('%s: %s'):format(prompt.label, prompt.text), 'AsideWaiting', ' — :Aside answer')
-  end
+  if config.get().notify and not prompt.resumable then tell(prompt) end
 end
 
 function M.remove(id)
@@ -103,6 +113,9 @@ end
 function M.load()
   client.request('aside/prompt/pending', {}, function(result)
     vim.iter(result.prompts):filter(function(prompt) return prompt.resumable end):each(add)
+    if config.get().notify and #result.prompts > 0 and #M.open() == #result.prompts then
+      log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
+    end
   end)
 end
 
@@ -120,7 +133,7 @@ end
 function M.settle(prompt, answer, done)
   if prompt.settling or not vim.tbl_contains(open, prompt) then
     local again = vim.iter(open):any(function(other) return other ~= prompt and other.promptId == prompt.promptId end)
-    local told = again and 'the server ended meanwhile; :Aside answer asks this again' or 'this waits no more'
+    local told = again and 'the server ended meanwhile; :Aside resume asks this again' or 'this waits no more'
     log.say(told, 'WarningMsg')
     return done(false)
   end
@@ -129,6 +142,7 @@ function M.settle(prompt, answer, done)
     return done(true)
   end
   prompt.settling = true
+  watch_keys()
   client.request('aside/prompt/answer', { promptId = prompt.promptId, answer = answer }, function()
     M.dismiss(prompt.promptId)
     done(true)
@@ -136,8 +150,8 @@ function M.settle(prompt, answer, done)
     prompt.settling = nil
     -- The answer right before may have settled this prompt too.
     local settled = err.code == -32012
-    if not settled then log.fail(err.message) end
-    if err.code == -32602 then return M.show(prompt, done) end
+    if not settled then log.fail(err.message, err.code == -32602 and ' — :Aside answer' or nil) end
+    if err.code == -32602 then return done(false) end
     M.dismiss(prompt.promptId)
     done(settled)
   end)
@@ -184,17 +198,17 @@ local function bounds(prompt) return prompt.expects and (' (%s)'):format(prompt.
 local function type_in(prompt, done)
   local kind, default = prompt.answerType.type, prompt.default
   local label = ('%s: %s%s '):format(prompt.label, prompt.text, bounds(prompt))
-  local function typed(text)
+  local function got(text)
     if text then return M.settle(prompt, given(kind == 'number' and tonumber(text) or text), done) end
     choose(prompt, { { text = 'Write an answer', answer = type_in } }, done)
   end
   if kind ~= 'secret' then
-    return vim.ui.input({ prompt = label, default = default ~= nil and tostring(default) or nil }, typed)
+    return vim.ui.input({ prompt = label, default = default ~= nil and tostring(default) or nil }, got)
   end
   vim.fn.inputsave()
   local ok, secret = pcall(vim.fn.inputsecret, label)
   vim.fn.inputrestore()
-  typed(ok and secret ~= '' and secret or nil)
+  got(ok and secret ~= '' and secret or nil)
 end
 
 local YES_NO = { true, false }
@@ -277,10 +291,6 @@ end
 
 --- Shows one prompt to the person.
 function M.show(prompt, done)
-  if prompt.resumable then
-    wanted = prompt.promptId
-    return require('aside.turn').resume(prompt.conversationId)
-  end
   if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
@@ -292,27 +302,35 @@ function M.show(prompt, done)
   end)
 end
 
---- Turns to what waits: the prompts that are open now, one after another, until one is left for later. Then the next one
---- is the first.
+--- Turns to what waits: the first prompt that is open now. When it is decided, the next change of those follows by itself,
+--- unless something was typed since; whatever takes keys waits to be asked for.
 function M.answer()
   client.ready(function()
     local all = M.open()
-    if #all == 0 then return log.say('nothing waits for an answer') end
-    -- An interrupted turn is resumed only if no other prompt waits.
-    local queue = vim.tbl_filter(function(prompt) return prompt.resumable == all[1].resumable end, all)
+    local queue = vim.tbl_filter(function(prompt) return not prompt.resumable end, all)
+    if #queue == 0 then
+      if #all == 0 then return log.say('nothing waits for an answer') end
+      return log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
+    end
     require('aside.review').list(queue)
-    local function following()
-      local prompt = table.remove(queue, 1)
-      if not prompt then return end
-      if not vim.tbl_contains(open, prompt) then return following() end
+    local follow
+    local function show(prompt)
       -- Next time the others come first, whether this one is hidden, left for later or only looked at.
       open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
       M.show(prompt, function(settled, answered)
-        queue = vim.tbl_filter(function(other) return not (answered and answered(other)) end, queue)
-        if settled then vim.schedule(following) end
+        if settled then vim.schedule(function() follow(prompt, answered) end) end
       end)
     end
-    following()
+    function follow(decided, answered)
+      queue = vim.tbl_filter(function(prompt)
+        local answers_itself = prompt == decided or answered and answered(prompt)
+        return not answers_itself and not prompt.settling and vim.tbl_contains(open, prompt)
+      end, queue)
+      local change = vim.iter(queue):find(require('aside.review').is_change)
+      if change and not typed then return show(change) end
+      if queue[1] then tell(queue[1]) end
+    end
+    show(queue[1])
   end)
 end
 

@@ -113,9 +113,10 @@ function M.list(prompts, careful)
   end
 end
 
---- Gives the decision to the server.
+--- Gives the decision to the server. No key decides about it any more.
 ---@param text? string the new text, where it is not the one that was proposed
 function Review:settle(answer, text)
+  if self.release then self.release() end
   local decision = { action = 'answer', answer = answer, newText = text }
   require('aside.prompt').settle(self.prompt, decision, self.done)
 end

@@ -16,13 +16,13 @@ local M = {
 ---@field printed table<string, boolean> calls that printed something
 
 local turns = {} ---@type table<string, aside.Turn>
-local latest ---@type aside.Turn?
+local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each answer
 
 --- A turn that runs; one that was interrupted runs again.
 ---@return aside.Turn
 local function begin(view, id, conversation)
   local turn = turns[id] or { id = id, conversation = conversation, view = view, printed = {} }
-  turns[id], latest, turn.running = turn, turn, true
+  turns[id], latest[view], turn.running = turn, turn, true
   view:set_busy(true)
   client.emit('AsideTurnStarted', { turnId = id, conversationId = conversation })
   return turn
@@ -45,11 +45,32 @@ local function fail(turn, why)
   over(turn, 'failed')
 end
 
---- The turn that runs in the answer on the screen, else any that runs.
+---@return aside.Turn[] those that run, the newest first
+local function all_running()
+  local all = vim.tbl_filter(function(turn) return turn.running end, vim.tbl_values(turns))
+  table.sort(all, function(one, other) return one.view.buf > other.view.buf end)
+  return all
+end
+
+--- Any turn that runs.
 ---@return aside.Turn?
-function M.running()
-  local visible, all = View.visible(), vim.tbl_filter(function(turn) return turn.running end, vim.tbl_values(turns))
-  return vim.iter(all):find(function(turn) return turn.view == visible end) or all[1]
+function M.running() return all_running()[1] end
+
+--- The turn that runs in the answer on the screen.
+---@return aside.Turn?
+local function seen()
+  local visible = View.visible()
+  return vim.iter(all_running()):find(function(turn) return turn.view == visible end)
+end
+
+--- Lets the person say which of some turns is meant, none of which is on the screen.
+---@param items (aside.Turn|{ name: string })[]
+---@param act fun(item: aside.Turn|{ name: string })
+local function which(question, items, act)
+  local function title_of(item) return item.name or log.short(item.view.title, 60) end
+  vim.ui.select(items, { prompt = question, kind = 'aside', format_item = title_of }, function(item)
+    if item then act(item) end
+  end)
 end
 
 --- The view of a conversation; one that began elsewhere gets one.
@@ -66,58 +87,82 @@ end
 ---@field anchor? aside.Anchor
 ---@field new? boolean begin another conversation
 
---- Starts a turn; or steers the one that runs.
+--- Starts a turn: in the conversation on the screen, else in another one.
+---@param ask aside.Ask
+---@param root string
+local function start(ask, root)
+  local view = not ask.new and View.visible() or View.new()
+  view.anchor = ask.anchor or view.anchor
+  view.title = view.conversation and view.title or ask.message
+  view:said(ask.message)
+  view:show()
+  local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
+  client.request('aside/turn/start', {
+    message = ask.message,
+    attachments = ask.attachments,
+    conversationId = view.conversation,
+    turnId = turn.id,
+    model = M.choice.model,
+    mode = M.choice.mode,
+    root = vim.uri_from_fname(root),
+  }, function(result)
+    turn.conversation, view.conversation = result.conversationId, result.conversationId
+  end, function(err) fail(turn, err.message) end)
+end
+
+--- Says more to the turn on the screen; or starts one in its conversation. Where no answer is on the screen and turns run
+--- out of sight, the person says what is meant.
 ---@param ask aside.Ask
 function M.ask(ask)
   local root = client.root(ask.anchor and ask.anchor.buf or vim.api.nvim_get_current_buf())
+  local function steer(turn)
+    local more = vim.tbl_map(require('aside.attachments').as_text, ask.attachments or {})
+    turn.view:show()
+    client.request('aside/turn/steer', { turnId = turn.id, message = ask.message .. table.concat(more) })
+  end
   client.ready(function()
-    if not ask.new and M.running() then
-      local more = vim.tbl_map(require('aside.attachments').as_text, ask.attachments or {})
-      return M.steer(ask.message .. table.concat(more))
-    end
-    local view = not ask.new and View.visible() or View.new()
-    view.anchor = ask.anchor or view.anchor
-    view.title = view.conversation and view.title or ask.message
-    view:said(ask.message)
-    view:show()
-    local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
-    client.request('aside/turn/start', {
-      message = ask.message,
-      attachments = ask.attachments,
-      conversationId = view.conversation,
-      turnId = turn.id,
-      model = M.choice.model,
-      mode = M.choice.mode,
-      root = vim.uri_from_fname(root),
-    }, function(result)
-      turn.conversation, view.conversation = result.conversationId, result.conversationId
-    end, function(err) fail(turn, err.message) end)
+    local hidden = all_running()
+    if not ask.new and seen() then return steer(seen()) end
+    if ask.new or View.visible() or #hidden == 0 then return start(ask, root) end
+    table.insert(hidden, 1, { name = 'a new conversation' })
+    which('Ask in: ', hidden, function(item)
+      if item.view then return steer(item) end
+      start(ask, root)
+    end)
   end)
 end
 
---- Goes to the answer.
+--- Goes to the answer: the one on the screen, else one that is being written, else the last one.
 function M.show()
-  local view = View.visible() or View.of()
+  local view, hidden = View.visible(), all_running()
+  if not view and #hidden > 1 then
+    return which('Go to: ', hidden, function(turn) turn.view:show(true) end)
+  end
+  view = view or hidden[1] and hidden[1].view or View.of()
   if not view then return log.say('there is no answer yet; :Aside ask asks') end
   view:show(true)
 end
 
---- Tells the turn that runs something.
-local function tell(method, message)
-  local turn = M.running()
-  if not turn then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
-  client.request(method, { turnId = turn.id, message = message })
+--- Tells something to the turn on the screen, else to the one that the person picks.
+local function tell(question, act)
+  local turn, hidden = seen(), all_running()
+  if turn then return act(turn) end
+  if #hidden == 0 then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
+  which(question, hidden, act)
 end
 
 --- Adds to the turn that runs.
-function M.steer(message) tell('aside/turn/steer', message) end
+function M.steer(message)
+  tell('Steer: ', function(turn) client.request('aside/turn/steer', { turnId = turn.id, message = message }) end)
+end
 
-function M.cancel() tell('aside/turn/cancel') end
+function M.cancel()
+  tell('Cancel: ', function(turn) client.request('aside/turn/cancel', { turnId = turn.id }) end)
+end
 
---- Takes back what the last turn changed in files.
-function M.undo()
-  if not latest then return log.say('no turn was started here; its files are as they were', 'WarningMsg') end
-  client.request('aside/turn/undo', { turnId = latest.id }, function(result)
+---@param turn aside.Turn
+local function undo(turn)
+  client.request('aside/turn/undo', { turnId = turn.id }, function(result)
     local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'the turn changed no file'
     log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
@@ -125,19 +170,50 @@ function M.undo()
   end)
 end
 
+--- Takes back what the last turn of the answer on the screen changed in files, else of the one that the person picks.
+function M.undo()
+  local visible, lasts = View.visible(), vim.tbl_values(latest)
+  table.sort(lasts, function(one, other) return one.view.buf > other.view.buf end)
+  local turn = vim.iter(lasts):find(function(turn) return turn.view == visible end)
+  if turn or #lasts == 1 and not visible then return undo(turn or lasts[1]) end
+  if #lasts == 0 then return log.say('no turn was started here; its files are as they were', 'WarningMsg') end
+  which('Undo: ', lasts, undo)
+end
+
 local function resume(conversation)
   local function begun(result) begin(view_of(conversation), result.turnId, conversation) end
   client.request('aside/turn/resume', { conversationId = conversation }, begun)
 end
 
---- Goes on with the interrupted turn of a conversation, or with the newest that there is.
+--- How long ago a time was, in words.
+---@param time string RFC 3339
+local function age(time)
+  local year, month, day, hour, minute, second = time:match('(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
+  local then_ = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second })
+  local seconds = os.time(os.date('!*t') --[[@as osdateparam]]) - then_
+  for _, unit in ipairs({ { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }) do
+    local count = math.floor(seconds / unit[1])
+    if count > 0 then return ('%d %s%s ago'):format(count, unit[2], count == 1 and '' or 's') end
+  end
+  return 'just now'
+end
+
+--- Goes on with the interrupted turn of a conversation: the one given, that on the screen, or the one that is picked.
+---@param conversation? string
 function M.resume(conversation)
   client.ready(function()
     if conversation then return resume(conversation) end
-    client.request('aside/conversation/list', { limit = 50 }, function(result)
-      local item = vim.iter(result.items):find(function(item) return item.status == 'interrupted' end)
-      if not item then return log.say('no turn was interrupted', 'WarningMsg') end
-      resume(item.conversationId)
+    client.request('aside/conversation/list', { limit = 200 }, function(result)
+      local items = vim.tbl_filter(function(item) return item.status == 'interrupted' end, result.items)
+      local visible = View.visible()
+      local function is_seen(item) return visible and item.conversationId == visible.conversation end
+      local item = vim.iter(items):find(is_seen)
+      if item then return resume(item.conversationId) end
+      if #items == 0 then return log.say('no turn was interrupted', 'WarningMsg') end
+      for _, each in ipairs(items) do
+        each.name = ('%s · %s'):format(log.short(each.title, 60), age(each.updatedAt))
+      end
+      which('Resume: ', items, function(each) resume(each.conversationId) end)
     end)
   end)
 end
