@@ -22,7 +22,9 @@ function M.open()
   vim.bo.readonly = true
 end
 
+local STAYS = 5000 -- milliseconds
 local later ---@type fun()?
+local row ---@type fun()? closes the row with the last message
 
 local function say_what_waits()
   local say = later
@@ -30,17 +32,56 @@ local function say_what_waits()
   if say then say() end
 end
 
---- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
---- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
+--- Whether messages are shown by something else than the last line: a function of the person's, or another program.
+local function shown_elsewhere()
+  local function takes_messages(ui) return ui.ext_messages end
+  -- Neovim 0.12 does not say where its own is from.
+  local source = debug.getinfo(vim.notify, 'S').source
+  local is_neovims = vim.startswith(source, '@vim/') or source:match('^=?%?$') ~= nil
+  return not is_neovims or vim.iter(vim.api.nvim_list_uis()):any(takes_messages)
+end
+
+--- A row above the last one for some seconds, where Neovim has none for messages and would wait for Enter.
+local function show_row(text, highlight)
+  if row then row() end
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = 'wipe'
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, { text })
+  local win = vim.api.nvim_open_win(buf, false, {
+    relative = 'editor',
+    anchor = 'SW',
+    row = vim.o.lines - 1,
+    col = 0,
+    width = math.min(vim.fn.strdisplaywidth(text), vim.o.columns),
+    height = 1,
+    style = 'minimal',
+    focusable = false,
+    noautocmd = true,
+    zindex = 200,
+  })
+  vim.wo[win].winhighlight = 'NormalFloat:' .. (highlight or 'Normal')
+  local function close() pcall(vim.api.nvim_win_close, win, true) end
+  row = close
+  vim.defer_fn(close, STAYS)
+end
+
+local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WARN, AsideWaiting = vim.log.levels.WARN }
+
+--- Says something: by `vim.notify` where that shows it, whole; else in the last line. There, two lines or one that is too
+--- long would wait for Enter and take keys that were meant for the text. While a command is typed it is said afterwards.
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
-  if vim.o.cmdheight == 0 then return end
+  if shown_elsewhere() then
+    return vim.notify(text .. (hint or ''), LEVELS[highlight] or vim.log.levels.INFO, { title = 'Aside' })
+  end
   local mode = vim.api.nvim_get_mode()
   if not mode.blocking and mode.mode:match('^[niv]$') then
     -- The new message replaces the previous one.
     vim.cmd.redraw()
-    local room = vim.v.echospace - vim.fn.strdisplaywidth(hint or '')
-    vim.api.nvim_echo({ { M.short('Aside: ' .. text, room) .. (hint or ''), highlight } }, true, {})
+    local room = (vim.o.cmdheight == 0 and vim.o.columns or vim.v.echospace) - vim.fn.strdisplaywidth(hint or '')
+    local line = M.short('Aside: ' .. text, room) .. (hint or '')
+    if vim.o.cmdheight == 0 then return show_row(line, highlight) end
+    vim.api.nvim_echo({ { line, highlight } }, true, {})
     return
   end
   local ends = { pattern = { '*:n', '*:i' }, once = true, callback = vim.schedule_wrap(say_what_waits) }

@@ -313,7 +313,9 @@ function Shown:go(at)
   end
   local function middle()
     vim.cmd('normal! zz')
-    if vim.fn.line('w0') == 1 then first(1) end
+    local height = vim.api.nvim_win_get_height(win)
+    local fits = count <= height and vim.api.nvim_win_text_height(win, {}).all <= height
+    if fits or vim.fn.line('w0') == 1 then first(1) end
   end
   for _, scroll in ipairs({ middle, function() first(row) end }) do
     scroll()
