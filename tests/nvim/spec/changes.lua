@@ -138,7 +138,7 @@ test('a map of the buffer that has the same keys comes back', {
   T.equal(vim.fn.maparg('gy', 'n'), 'yy')
 end)
 
-test('who types in the file has turned away: the keys are gone, and what was shown is dropped with the text', {
+test('who types in the file has turned away: the keys are gone, and what was shown is dropped with its lines', {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', NEW),
 }, function()
@@ -146,7 +146,7 @@ test('who types in the file has turned away: the keys are gone, and what was sho
   T.press('i<Esc>')
   T.equal(vim.fn.maparg('gy', 'n'), '')
   T.equal(#drawn(), 6)
-  T.press('Goa line')
+  T.press('2Gccother')
   T.wait('it is dropped', function() return #drawn() == 0 end)
   T.equal(#require('aside.prompt').open(), 1, 'it waits on')
   vim.cmd('Aside answer')

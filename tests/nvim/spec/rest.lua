@@ -483,17 +483,21 @@ test('every message of the samples is shown or acted on', {
   end
 end)
 
-test('a message goes to the notifier of the person as a whole, and is on the screen where no row is for it', {}, function()
-  local notify, got = vim.notify, {}
-  vim.notify = function(...) got[#got + 1] = { ... } end
-  vim.cmd('Aside nonsense')
-  vim.notify = notify
-  T.has(got[1][1], 'there is no :Aside nonsense; there are answer, ask')
-  T.has(got[1][1], 'undo')
-  T.equal({ got[1][2], got[1][3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
-  vim.o.cmdheight = 0
-  vim.cmd('Aside undo')
-  T.has(T.screen(), 'Aside: no turn was started here')
-  T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
-  vim.o.cmdheight = 1
-end)
+test(
+  'a message goes to the notifier of the person as a whole, and is on the screen where no row is for it',
+  {},
+  function()
+    local notify, got = vim.notify, {}
+    vim.notify = function(...) got[#got + 1] = { ... } end
+    vim.cmd('Aside nonsense')
+    vim.notify = notify
+    T.has(got[1][1], 'there is no :Aside nonsense; there are answer, ask')
+    T.has(got[1][1], 'undo')
+    T.equal({ got[1][2], got[1][3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
+    vim.o.cmdheight = 0
+    vim.cmd('Aside undo')
+    T.has(T.screen(), 'Aside: no turn was started here')
+    T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
+    vim.o.cmdheight = 1
+  end
+)

@@ -204,3 +204,72 @@ say = [{ text = "Done." }]
   vim.cmd('Aside answer')
   T.ended()
 end)
+
+local TWO = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "one", new_text = "ONE\nand more" } },
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "five", new_text = "FIVE" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=]
+
+test('two edits of one file are taken one after another, where they would be made in the text as it is', {
+  files = { ['a.txt'] = OLD },
+  script = TWO,
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(2)
+  vim.cmd('Aside answer')
+  for left = 1, 0, -1 do
+    T.wait('a change is shown', function() return vim.fn.maparg('gy', 'n') ~= '' end)
+    T.draw()
+    T.equal(vim.api.nvim_win_get_config(0).relative, '', 'in the file itself')
+    T.lacks(T.screen(), 'the text changed since')
+    T.wait('it is taken', function()
+      T.draw()
+      T.press('gy')
+      return #require('aside.prompt').open() == left
+    end)
+  end
+  T.ended()
+  T.equal(T.buffer('a.txt'), 'ONE\nand more\n    two\n    three\n    four\nFIVE')
+  T.equal(T.buffer('a.txt'), T.text('a.txt'))
+end)
+
+test('a change moves along where the person changes other lines, and says that the text changed', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'five', 'FIVE'),
+}, function()
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  vim.api.nvim_buf_set_lines(0, 0, 0, true, { 'mine', 'mine' })
+  T.wait('it is shown again', function() return T.screen():find('the text changed since', 1, true) end)
+  T.has(T.screen(), '- five')
+  T.has(T.screen(), '+ FIVE')
+  vim.cmd('silent undo')
+  T.wait('it is as it was', function() return not T.screen():find('the text changed since', 1, true) end)
+  T.has(T.screen(), '+ FIVE')
+  T.draw()
+  takes_it()
+  T.equal(T.text('a.txt'), 'one\n    two\n    three\n    four\nFIVE')
+end)
+
+test('hunks move along with other changes, and not with changes of the same lines', {}, function()
+  local diff = require('aside.diff')
+  local function firsts(old, new, now)
+    local moved = diff.move(old, now, diff.hunks(old, new))
+    return moved and vim.tbl_map(function(hunk) return hunk.first end, moved)
+  end
+  T.equal(firsts('a\nb\nc\n', 'a\nb\nC\n', 'x\na\nb\nc\n'), { 4 })
+  T.equal(firsts('a\nb\nc\n', 'A\nb\nC\n', 'a\nc\n'), { 1, 2 })
+  T.equal(firsts('a\nb\nc\n', 'a\nB\nc\n', 'A\nb\nC\n'), { 2 }, 'of the lines beside it')
+  T.equal(firsts('a\nb\n', 'a\nB\n', 'a\nother\n'), nil)
+  T.equal(firsts('a\nb\n', 'a\nnew\nb\n', 'a\nmine\nb\n'), nil, 'at the same place')
+end)

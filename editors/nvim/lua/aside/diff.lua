@@ -63,6 +63,29 @@ function M.compose(old, new, hunks)
   return table.concat(out, '\n') .. (ends and #out > 0 and '\n' or '')
 end
 
+--- Whether two changes of a text touch the same lines, or add lines at the same place.
+local function collide(one, other)
+  local first, last, from, to = one.first, one.first + #one.removed, other.first, other.first + #other.removed
+  if first == last and from == to then return first == from end
+  return first < to and from < last
+end
+
+--- The same hunks in a text that was changed since; none where the change is of the same lines.
+---@param hunks aside.Hunk[] of the old text
+---@return aside.Hunk[]?
+function M.move(old, now, hunks)
+  local moved, others = {}, M.hunks(old, now)
+  for _, hunk in ipairs(hunks) do
+    local first = hunk.first
+    for _, other in ipairs(others) do
+      if collide(hunk, other) then return nil end
+      if other.first + #other.removed <= hunk.first then first = first + #other.added - #other.removed end
+    end
+    moved[#moved + 1] = { first = first, removed = hunk.removed, added = hunk.added }
+  end
+  return moved
+end
+
 --- Words, and each character that is none, a line each.
 local function words(line)
   local all = {}

@@ -13,6 +13,8 @@ local M = {
 
 ---@class aside.Review
 ---@field prompt aside.Prompt
+---@field base string the text that the hunks are for
+---@field ours string the text that the file has, if none but Aside changed it
 ---@field hunks aside.Hunk[]
 ---@field shown? aside.Shown where it is
 ---@field release? fun() takes the keys away
@@ -21,6 +23,7 @@ local M = {
 local Review = {}
 Review.__index = Review
 
+local CHANGED = 'the text changed since: taking it lets the model read it again'
 local sight = vim.api.nvim_create_namespace('aside.sight')
 
 ---@return aside.Hunk[] none where the prompt is about something else
@@ -29,24 +32,37 @@ local function hunks_of(prompt)
   return preview and preview.kind == 'diff' and diff.hunks(preview.old, preview.new) or {}
 end
 
---- The buffer of the file, where it has the text that the change is for.
----@return integer? buf
----@return boolean stale it is open, and has another text
-local function buffer(preview)
-  local buf = client.buffer(preview.uri)
-  if not buf then return nil, false end
-  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
-    .. (vim.bo[buf].endofline and '\n' or '')
-  local same = text == preview.old:gsub('\r\n', '\n')
-  return same and buf or nil, not same
+--- The text of a buffer, with line breaks as a proposal has them.
+local function text_of(buf, preview)
+  local ends = vim.bo[buf].endofline and '\n' or ''
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. ends
+  return preview.old:find('\r\n', 1, true) and text:gsub('\n', '\r\n') or text
+end
+
+--- What a change is now: its hunks are moved along where other lines of the file were changed since.
+---@return string base the text that they are for
+---@return aside.Hunk[] hunks
+---@return integer? buf of the file, where it can be shown there
+---@return boolean stale the same lines were changed since
+local function proposal(prompt)
+  local preview = prompt.preview
+  local buf, hunks = client.buffer(preview.uri), hunks_of(prompt)
+  if not buf then return preview.old, hunks, nil, false end
+  local now = text_of(buf, preview)
+  -- A file that does not end in a line break may be shown as one that does.
+  if now == preview.old then return now, hunks, buf, false end
+  local moved = diff.move(preview.old, now, hunks)
+  if moved then return now, moved, buf, false end
+  return preview.old, hunks, nil, true
 end
 
 --- The place of a prompt's sign: the first change of its file, if the file is open.
 ---@return integer? buf
 ---@return integer? row
 function M.place(prompt)
-  local first = hunks_of(prompt)[1]
-  if first then return buffer(prompt.preview), first.first - 1 end
+  if not M.is_change(prompt) then return end
+  local _, hunks, buf = proposal(prompt)
+  return buf, hunks[1].first - 1
 end
 
 function Review:erase()
@@ -56,34 +72,65 @@ function Review:erase()
   self.shown, self.answers = nil, nil
 end
 
---- Draws it in its file, if that is open with the text that it is for and has no other change drawn in it. It is dropped
---- when the text changes.
+--- Draws it in its file, if that is open and has no other change drawn in it.
 ---@return boolean
 function Review:draw_inline()
-  local buf = buffer(self.prompt.preview)
-  if not buf then return false end
-  local function is_there(_, other) return other ~= self and other.shown and other.shown.buf == buf end
-  if vim.iter(M.reviews):any(is_there) then return false end
+  local base, hunks, buf = proposal(self.prompt)
   local shown = self.shown
-  if shown and shown.buf == buf then return true end
+  if shown and shown.inline and shown.buf == buf and base == self.base then return true end
+  local function is_there(_, other)
+    return other ~= self and not other.prompt.settling and other.shown and other.shown.buf == buf
+  end
+  if not buf or vim.iter(M.reviews):any(is_there) then return false end
+  -- What is decided already makes room.
+  vim.iter(vim.tbl_values(M.reviews)):each(function(other)
+    if other.prompt.settling then other:erase() end
+  end)
   self:erase()
-  shown = Shown.new(buf, self.hunks, self.prompt.label)
+  page.close(self.prompt.promptId)
+  self.base, self.hunks = base, hunks
+  shown = Shown.new(buf, hunks, self.prompt.label .. (base ~= self.ours and ' · ' .. CHANGED or ''))
   self.shown = shown
   local check = vim.schedule_wrap(function()
-    if self.shown == shown and buffer(self.prompt.preview) ~= buf then self:erase() end
+    if self.shown == shown and text_of(buf, self.prompt.preview) ~= base then self:follow() end
   end)
   local function is_gone() return self.shown ~= shown end
   vim.api.nvim_buf_attach(buf, false, { on_lines = function() return check() or is_gone() end, on_reload = check })
   return true
 end
 
+--- Draws it anew after the text was changed: while the person types, it is only taken off the screen.
+function Review:follow()
+  local live, shown = self.release ~= nil, self.shown
+  local at = live and vim.api.nvim_get_current_buf() == shown.buf and shown:here() or nil
+  self:erase()
+  if vim.startswith(vim.api.nvim_get_mode().mode, 'i') or not self:draw_inline() then return end
+  if at then self:turn_to(math.min(at, #self.hunks)) end
+end
+
 --- Shows a change where it would be made, without anything that takes a key.
 function M.offer(prompt)
   if prompt.resumable or not prompt.preview or prompt.preview.kind ~= 'diff' then return end
   local review = setmetatable({ prompt = prompt, hunks = hunks_of(prompt) }, Review)
+  review.base, review.ours = prompt.preview.old, prompt.preview.old
   M.reviews[prompt.promptId] = review
   M.list(require('aside.prompt').open(), true)
   review:draw_inline()
+end
+
+--- Makes an edit of Aside's own in a file, which the changes of it that wait follow.
+---@param edit fun()
+function M.around(buf, edit)
+  local before = {}
+  for id, review in pairs(M.reviews) do
+    local preview = review.prompt.preview
+    before[id] = client.buffer(preview.uri) == buf and text_of(buf, preview) or nil
+  end
+  edit()
+  for id, text in pairs(before) do
+    local review = M.reviews[id]
+    if review.ours == text then review.ours = text_of(buf, review.prompt.preview) end
+  end
 end
 
 --- Takes it off the screen for good.
@@ -92,6 +139,10 @@ function M.drop(id)
   if not review then return end
   M.reviews[id] = nil
   review:erase()
+  -- Another change of the file may have waited for its place.
+  vim.iter(vim.tbl_values(M.reviews)):each(function(other)
+    if not other.shown then other:draw_inline() end
+  end)
   M.list(require('aside.prompt').open(), true)
 end
 
@@ -128,7 +179,7 @@ function Review:conclude()
   local taken = vim.tbl_filter(function(hunk) return hunk.take == true end, decided)
   if #decided < #self.hunks then return false end
   local preview = self.prompt.preview
-  local part = #taken < #decided and diff.compose(preview.old, preview.new, decided) or nil
+  local part = #taken < #decided and diff.compose(self.base, preview.new, decided) or nil
   self:settle(#taken > 0 and 'once' or 'no', #taken > 0 and part or nil)
   return true
 end
@@ -137,7 +188,9 @@ end
 function Review:go(at)
   vim.cmd("normal! m'")
   at = math.min(math.max(at, 1), #self.hunks)
+  local view = vim.fn.winsaveview()
   if self.shown:go(at) or not self.shown.inline then return end
+  vim.fn.winrestview(view)
   self:on_page()
   self:turn_to(at)
 end
@@ -265,12 +318,16 @@ end
 
 --- A page of its own, where added lines are lines: for a file that is not open, and for what virtual lines cannot show.
 function Review:on_page()
-  local prompt, preview, answers = self.prompt, self.prompt.preview, self.answers
-  local _, stale = buffer(preview)
+  local prompt, answers = self.prompt, self.answers
+  local preview = prompt.preview
+  local base, hunks, _, stale = proposal(prompt)
+  if base ~= self.base then
+    self.base, self.hunks = base, hunks
+  end
   local width, tabstop = vim.o.columns - 7, vim.bo[client.buffer(preview.uri) or 0].tabstop
-  local lines, places = Shown.lay_out(preview.old, self.hunks, width, tabstop)
+  local lines, places = Shown.lay_out(base, self.hunks, width, tabstop)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
-  local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
+  local footer = (stale or base ~= self.ours) and CHANGED or nil
   self.answers = nil
   self:erase()
   self.answers = answers

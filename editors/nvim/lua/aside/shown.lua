@@ -63,7 +63,7 @@ function Shown.lay_out(old, hunks, width, tabstop)
 end
 
 --- Draws a change in a file's buffer, or on a page of it.
----@param places { row: integer, removed: integer, added?: string[] }[] on a page, where each hunk is
+---@param places? { row: integer, removed: integer, added?: string[] }[] on a page, where each hunk is
 ---@return aside.Shown
 function Shown.new(buf, hunks, label, places)
   local fields = { buf = buf, hunks = hunks, label = label, inline = not places, live = false, drawn = {} }
@@ -219,6 +219,7 @@ function Shown:is_long(at)
   return win ~= nil and #drawn.header + drawn.removed + #drawn.added > vim.api.nvim_win_get_height(win)
 end
 
+---@return integer
 function Shown:row(at) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.drawn[at].mark, {})[1] end
 
 --- The last hunk that begins before the end of the cursor's line, or the first one.
@@ -232,17 +233,23 @@ end
 
 --- Whether a line of the buffer is on the screen from its first character to its last one.
 local function is_there(win, line, text)
-  local first, last = vim.fn.screenpos(win, line, 1), vim.fn.screenpos(win, line, math.max(1, #text))
+  local first = vim.fn.screenpos(win, line, 1) ---@type table<string, integer>
+  local last = vim.fn.screenpos(win, line, math.max(1, #text)) ---@type table<string, integer>
   return vim.fn.foldclosed(line) == -1 and first.row > 0 and last.row > 0 and last.curscol > 0
 end
 
 --- Notes which rows of a page are on the screen; gives back whether all of them were, once.
-function Shown:read_on(win, screen, at)
+---@param win integer
+---@param screen string[]
+---@param at integer
+---@param passing? boolean
+---@return boolean
+function Shown:read_on(win, screen, at, passing)
   local drawn, top = self.drawn[at], rows.corner(win)
   for number = 1, #drawn.added do
     local row = vim.fn.screenpos(win, drawn.row + drawn.removed + number, 1).row
     local there = row > 0 and rows.find(screen, { drawn.added[number] }, row - top + 1, row - top + 1) ~= nil
-    drawn.seen[number] = drawn.seen[number] or there or nil
+    drawn.seen[number] = drawn.seen[number] or there and not passing or nil
   end
   return vim.tbl_count(drawn.seen) == #drawn.added
 end
@@ -250,12 +257,17 @@ end
 --- The rule: keys decide about a hunk while its label, its keys, each line that it removes, and each row that it adds are
 --- on the screen, as the screen itself says. Where it is longer than the window, each of these has been there, and the
 --- label and the keys are.
-function Shown:in_sight(win, screen, at)
+---@param win integer
+---@param screen string[]
+---@param at integer
+---@param passing? boolean
+---@return boolean
+function Shown:in_sight(win, screen, at, passing)
   local drawn = self.drawn[at]
   local header = rows.find(screen, drawn.header, 1)
   local following = self.drawn[at + 1] and header and rows.find(screen, self.drawn[at + 1].header, header + 1)
   local long = not self.inline and self:is_long(at)
-  if long then return self:read_on(win, screen, at) and header ~= nil end
+  if long then return self:read_on(win, screen, at, passing) and header ~= nil end
   if not header or not drawn.keys then return false end
   local from, to = header + #drawn.header, following and following - 1 or nil
   if not rows.find(screen, drawn.added, from, to) then return false end
@@ -267,12 +279,13 @@ function Shown:in_sight(win, screen, at)
 end
 
 --- Looks at the screen: which hunks are on it, and since when.
-function Shown:look()
+---@param passing? boolean whether it is scrolled on at once
+function Shown:look(passing)
   local win, now = vim.api.nvim_get_current_win(), Shown.now()
   local mine = vim.api.nvim_win_get_buf(win) == self.buf and self.layout == self:measure()
   local screen = mine and rows.on_screen(win) or {}
   for at, drawn in ipairs(self.drawn) do
-    local there = mine and self:in_sight(win, screen, at)
+    local there = mine and self:in_sight(win, screen, at, passing)
     if drawn.since and now - drawn.since >= Shown.pause then drawn.read = true end
     drawn.since = there and (drawn.since or now) or nil
   end
@@ -285,10 +298,11 @@ function Shown:may_decide(at)
 end
 
 --- Scrolls to the first row of a long hunk that was not on the screen yet, or to its end; gives back how many were not.
+---@param at integer
 ---@return integer
 function Shown:read_further(at)
-  local drawn, unread = self.drawn[at], {}
-  for number = 1, #drawn.added do
+  local drawn, unread = self.drawn[at], {} ---@type aside.Drawn, integer[]
+  for number in ipairs(drawn.added) do
     unread[#unread + 1] = not drawn.seen[number] and number or nil
   end
   local line = drawn.row + drawn.removed + (unread[1] or #drawn.added)
@@ -300,6 +314,8 @@ function Shown:read_further(at)
 end
 
 --- Brings a hunk on the screen, in the middle if it can be seen there; gives back whether all of it is.
+---@param at integer
+---@return boolean
 function Shown:go(at)
   local drawn = self.drawn[at]
   local win, row = vim.api.nvim_get_current_win(), self:row(at) + 1
@@ -307,6 +323,7 @@ function Shown:go(at)
   vim.api.nvim_win_set_cursor(win, { row, 0 })
   vim.cmd(('silent! %d,%dfoldopen!'):format(math.max(1, row - 1), math.min(count, row + drawn.removed)))
   -- Virtual lines above the first line of a window show only as far as it is told of them, exactly.
+  ---@param line integer
   local function first(line)
     local fill = vim.api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 }).fill
     vim.fn.winrestview({ topline = line, topfill = fill, leftcol = 0, skipcol = 0 })
@@ -320,7 +337,7 @@ function Shown:go(at)
   for _, scroll in ipairs({ middle, function() first(row) end }) do
     scroll()
     vim.cmd.redraw()
-    self:look()
+    self:look(true)
     if drawn.since or self.hunks[at].take ~= nil then return true end
   end
   return false

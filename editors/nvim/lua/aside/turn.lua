@@ -64,8 +64,8 @@ local function seen()
 end
 
 --- Lets the person say which of some turns is meant, none of which is on the screen.
----@param items (aside.Turn|{ name: string })[]
----@param act fun(item: aside.Turn|{ name: string })
+---@param items table[] turns, or what has a name
+---@param act fun(item: table)
 local function which(question, items, act)
   local function title_of(item) return item.name or log.short(item.view.title, 60) end
   vim.ui.select(items, { prompt = question, kind = 'aside', format_item = title_of }, function(item)
@@ -188,9 +188,9 @@ end
 --- How long ago a time was, in words.
 ---@param time string RFC 3339
 local function age(time)
-  local year, month, day, hour, minute, second = time:match('(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
-  local then_ = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second })
-  local seconds = os.time(os.date('!*t') --[[@as osdateparam]]) - then_
+  -- Both as if they were local.
+  local now = os.time(os.date('!*t') --[[@as std.osdateparam]])
+  local seconds = now - vim.fn.strptime('%Y-%m-%dT%H:%M:%S', time:sub(1, 19))
   for _, unit in ipairs({ { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }) do
     local count = math.floor(seconds / unit[1])
     if count > 0 then return ('%d %s%s ago'):format(count, unit[2], count == 1 and '' or 's') end
@@ -210,10 +210,10 @@ function M.resume(conversation)
       local item = vim.iter(items):find(is_seen)
       if item then return resume(item.conversationId) end
       if #items == 0 then return log.say('no turn was interrupted', 'WarningMsg') end
-      for _, each in ipairs(items) do
-        each.name = ('%s · %s'):format(log.short(each.title, 60), age(each.updatedAt))
+      local function named(each)
+        return { name = ('%s · %s'):format(log.short(each.title, 60), age(each.updatedAt)), id = each.conversationId }
       end
-      which('Resume: ', items, function(each) resume(each.conversationId) end)
+      which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.id) end)
     end)
   end)
 end
