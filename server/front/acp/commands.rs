@@ -10,7 +10,7 @@ use aside_base::visible::{one_line, visible};
 use aside_config::{Sources, preview::TrustPreview, trust::TrustStore};
 use aside_session::replay;
 
-use super::{connection::Connection, options, session::Session};
+use super::{connection::AcpConnection, options, session::Session};
 use crate::{
     engine::{start::tools::tool_defaults, undo::TurnToUndo},
     front::{
@@ -64,7 +64,7 @@ pub(super) fn available() -> SessionUpdate {
 /// # Errors
 /// A sentence that says why nothing was done.
 pub(super) async fn perform(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     command: Command,
 ) -> Result<()> {
@@ -93,7 +93,7 @@ pub(super) async fn perform(
 ///
 /// # Errors
 /// A sentence that says why nothing was undone.
-fn undo(at: &Connection, session: &Session) -> Result<String> {
+fn undo(at: &AcpConnection, session: &Session) -> Result<String> {
     let conversations = at.engine.conversations();
     let found = conversations.find(vec![session.root.clone()], &session.id.0);
     let (conversation, root) = found.map_err(not_found)?;
@@ -129,7 +129,7 @@ fn undo(at: &Connection, session: &Session) -> Result<String> {
 ///
 /// # Errors
 /// Fails if the configuration is invalid, the code is for another state, or the state directory cannot be written.
-fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
+fn trust(at: &AcpConnection, session: &Session, code: Option<&str>) -> Result<String> {
     let root: &PathBuf = &session.root;
     let broken = |problems: aside_config::Problems| invalid(problems.to_string());
     let sources = Sources::from_process(Some(root)).map_err(broken)?;
@@ -160,7 +160,7 @@ fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<Strin
 }
 
 /// Sends the list of commands, after the answer that introduced the session.
-pub(super) fn announce(at: &Arc<Connection>, session: &Arc<Session>) {
+pub(super) fn announce(at: &Arc<AcpConnection>, session: &Arc<Session>) {
     let answered = answered();
     let (connection, id) = (at.clone(), session.id.clone());
     at.tasks.spawn("commands", async move {

@@ -33,13 +33,13 @@ pub(super) struct Agent {
     disk: DiskWork,
     own_tools: Arc<[Arc<dyn Tool>]>,
     state_dir: Option<PathBuf>,
-    connection: Arc<OnceLock<Arc<Connection>>>,
+    connection: Arc<OnceLock<Arc<AcpConnection>>>,
     /// Unanswered requests; each can be cancelled.
     open: Arc<DashMap<RequestId, CancellationToken>>,
 }
 
 /// An initialized connection.
-pub(super) struct Connection {
+pub(super) struct AcpConnection {
     pub(super) client: AcpClient,
     /// Capabilities of the client.
     pub(super) can: ClientAbilities,
@@ -105,7 +105,7 @@ impl Agent {
         let state_dir = self.state_dir.clone().map_or_else(default_state_dir, Ok)?;
         let program = std::env::current_exe().map_err(internal)?;
         let can = ClientAbilities::of(said);
-        let connection = Connection {
+        let connection = AcpConnection {
             client: self.client.clone(),
             can,
             person: can.client(said),
@@ -123,7 +123,7 @@ impl Agent {
     }
 
     /// The initialized connection.
-    pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
+    pub(super) fn connected(&self) -> Option<&Arc<AcpConnection>> {
         self.connection.get()
     }
 }
@@ -142,7 +142,7 @@ impl Departure for Agent {
     }
 }
 
-impl Connection {
+impl AcpConnection {
     /// An open session.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use aside_provider::abilities::ReasoningKind;
 use aside_turn::{record::Vocabulary, rules::Mode};
 
 use super::{
-    connection::Connection,
+    connection::AcpConnection,
     session::{Session, TurnChoice},
 };
 use crate::{
@@ -52,7 +52,7 @@ pub(super) struct SessionOptions {
 ///
 /// # Errors
 /// Fails if the configuration is invalid.
-pub(super) fn read(at: &Connection, session: &Session) -> Result<SessionOptions> {
+pub(super) fn read(at: &AcpConnection, session: &Session) -> Result<SessionOptions> {
     let choice = session.choice();
     let layers = Layers {
         flags: choice.flags(),

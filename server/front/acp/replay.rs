@@ -12,7 +12,7 @@ use aside_tool::workspace::file_uri;
 use aside_turn::record::{CallKey, Level};
 
 use super::{
-    connection::Connection,
+    connection::AcpConnection,
     session::Session,
     updates::{FileChange, ShownTurn},
     view::interrupted,
@@ -33,7 +33,7 @@ const ENOUGH: usize = 1024 * 1024;
 /// # Errors
 /// Fails if the conversation cannot be read.
 pub(super) async fn show(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     conversation: Conversation,
 ) -> Result<()> {
@@ -67,7 +67,7 @@ pub(super) async fn show(
 
 /// Shows one turn.
 fn show_turn(
-    at: &Connection,
+    at: &AcpConnection,
     session: &Session,
     turn: &Turn,
     mut changes: HashMap<String, FileChange>,

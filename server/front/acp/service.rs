@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use super::{
     capabilities::introduction,
-    connection::{Agent, Connection},
+    connection::{AcpConnection, Agent},
     message::{Answer, Message, answer, failure, plain_failure},
     methods::{options, prompts, sessions},
 };
@@ -102,8 +102,8 @@ async fn request(agent: Agent, method: String, given: Value) -> Result<Value, Er
 
 /// Reads the params and calls the handler. Errors do not repeat the params, which may be private.
 async fn call<P, R, F>(
-    handler: impl FnOnce(Arc<Connection>, P) -> F,
-    at: Arc<Connection>,
+    handler: impl FnOnce(Arc<AcpConnection>, P) -> F,
+    at: Arc<AcpConnection>,
     given: Value,
 ) -> Result<Value>
 where

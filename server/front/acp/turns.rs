@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     commands::{self, Command},
-    connection::Connection,
+    connection::AcpConnection,
     content::PromptContent,
     documents::ClientFiles,
     session::{ActivePrompt, Session, TurnChoice},
@@ -53,7 +53,7 @@ impl Start {
 /// # Errors
 /// Fails if the turn could not begin or failed. A cancelled turn is not an error.
 pub(super) async fn run(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     start: Start,
 ) -> Result<PromptResponse> {
@@ -67,7 +67,7 @@ pub(super) async fn run(
 }
 
 async fn in_turn(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     active: &ActivePrompt<'_>,
     start: Start,
@@ -102,14 +102,18 @@ async fn in_turn(
     show(at, session, active, turn).await
 }
 
-async fn begin(at: &Arc<Connection>, session: &Arc<Session>, start: Start) -> Result<StartedTurn> {
+async fn begin(
+    at: &Arc<AcpConnection>,
+    session: &Arc<Session>,
+    start: Start,
+) -> Result<StartedTurn> {
     let (connection, of) = (at.clone(), session.clone());
     let configure = move || configure(&connection, &of, start);
     start_in_order(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
 }
 
 /// Reads the message and the configuration of the turn. Blocks on files.
-fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnConfig> {
+fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<TurnConfig> {
     let roots = vec![session.root.clone()];
     let found = at.engine.conversations().find(roots, &session.id.0);
     let (conversation, root) = found.map_err(not_found)?;
@@ -176,7 +180,7 @@ fn resumed_flags(options: &TurnOptions) -> Vec<aside_config::Flag> {
 
 /// Shows a turn to its end. If the client cancels the prompt, the turn is cancelled and shown on.
 async fn show(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     active: &ActivePrompt<'_>,
     turn: StartedTurn,

@@ -11,7 +11,7 @@ use aside_turn::{
 
 use super::{
     client::SentRequest,
-    connection::Connection,
+    connection::AcpConnection,
     form, permission,
     session::Session,
     updates::{FileChange, ShownTurn},
@@ -42,7 +42,7 @@ pub(super) struct TurnEnding(Arc<Mutex<Option<TurnCompleted>>>);
 
 /// A turn that is being shown to the client.
 pub(super) struct SessionView {
-    pub(super) at: Arc<Connection>,
+    pub(super) at: Arc<AcpConnection>,
     pub(super) session: Arc<Session>,
     pub(super) shown: ShownTurn,
     pub(super) ending: TurnEnding,
@@ -180,7 +180,7 @@ pub(super) fn interrupted(prompts: &[Prompt]) -> String {
 
 /// Waits for the client's answer to a prompt. If the prompt is settled in another way, the request is cancelled, and an
 /// answer that still comes is recorded as late.
-async fn ask(at: Arc<Connection>, open: PendingPrompt, request: Option<SentRequest>) {
+async fn ask(at: Arc<AcpConnection>, open: PendingPrompt, request: Option<SentRequest>) {
     let conversations = at.engine.conversations();
     let Some(mut request) = request else {
         let why = "this client can show no question of this kind".to_owned();

@@ -44,7 +44,7 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct Server {
     pipes: Arc<Pipes>,
-    connection: Arc<OnceLock<Arc<Connection>>>,
+    connection: Arc<OnceLock<Arc<LspConnection>>>,
 }
 
 /// Parts of a connection that exist before `initialize`.
@@ -76,7 +76,7 @@ pub(super) struct Introduction {
 }
 
 /// An initialized connection.
-pub(super) struct Connection {
+pub(super) struct LspConnection {
     pub(super) client: LspClient,
     pub(super) engine: Engine,
     /// The prompts that are open.
@@ -120,14 +120,14 @@ impl Server {
         {
             tracing::warn!(%error, "the client's process is not watched");
         }
-        let connection = Connection::new(pipes, introduction)?;
+        let connection = LspConnection::new(pipes, introduction)?;
         // A second `initialize` is refused by tower-lsp.
         let _ = self.connection.set(Arc::new(connection));
         Ok(())
     }
 
     /// The initialized connection.
-    pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
+    pub(super) fn connected(&self) -> Option<&Arc<LspConnection>> {
         self.connection.get()
     }
 
@@ -135,7 +135,7 @@ impl Server {
     ///
     /// # Errors
     /// Fails before `initialize`.
-    pub(super) fn connection(&self) -> Result<Arc<Connection>> {
+    pub(super) fn connection(&self) -> Result<Arc<LspConnection>> {
         let connection = self.connected().cloned();
         connection.ok_or_else(|| internal("initialize comes first"))
     }
@@ -164,7 +164,7 @@ impl Departure for Server {
     }
 }
 
-impl Connection {
+impl LspConnection {
     fn new(pipes: &Pipes, introduction: Introduction) -> Result<Self> {
         let state_dir = introduction.state_dir.or_else(|| pipes.state_dir.clone());
         let state_dir = state_dir.map_or_else(default_state_dir, Ok)?;

@@ -15,7 +15,7 @@ use tower_lsp::{
 };
 
 use super::{
-    connection::{Connection, Server},
+    connection::{LspConnection, Server},
     methods::{
         approvals, code_actions, commands, conversations, documents, initialize, models, prompts,
         raw_params::RawParams, settings, trust, turns, undo,
@@ -77,7 +77,7 @@ impl Routes {
     fn add<M, H, F>(mut self, handler: H) -> Self
     where
         M: ServerRequest,
-        H: Fn(Arc<Connection>, M::Params) -> F + Clone + Send + Sync + 'static,
+        H: Fn(Arc<LspConnection>, M::Params) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<M::Result>> + Send + 'static,
     {
         let route = move |server: &Server, params: RawParams<M::Params>| {

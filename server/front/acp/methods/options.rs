@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1::{
 };
 
 use super::super::{
-    connection::Connection,
+    connection::AcpConnection,
     options::{self, SessionOptions},
     session::Session,
 };
@@ -17,7 +17,7 @@ use crate::front::error::{Result, invalid};
 
 /// Serves the method `session/set_mode`.
 pub(in super::super) async fn set_mode(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: SetSessionModeRequest,
 ) -> Result<SetSessionModeResponse> {
     let session = at.session(&params.session_id)?;
@@ -27,7 +27,7 @@ pub(in super::super) async fn set_mode(
 
 /// Serves the method `session/set_config_option`.
 pub(in super::super) async fn set_option(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: SetSessionConfigOptionRequest,
 ) -> Result<SetSessionConfigOptionResponse> {
     let session = at.session(&params.session_id)?;
@@ -40,7 +40,7 @@ pub(in super::super) async fn set_option(
 
 /// Sets an option and notifies the client of it both as an option and as the mode.
 async fn choose(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
     option: &str,
     value: &str,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{
-    connection::Connection,
+    connection::AcpConnection,
     content::PromptContent,
     turns::{self, Start},
 };
@@ -51,7 +51,7 @@ enum SteeringOutcome {
 
 /// Serves the method `session/prompt`.
 pub(in super::super) async fn prompt(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: PromptParams,
 ) -> Result<PromptResponse> {
     let session = at.session(&params.session_id)?;
@@ -60,7 +60,7 @@ pub(in super::super) async fn prompt(
 }
 
 /// Serves the notification `session/cancel`: ends all prompts of the session.
-pub(in super::super) fn cancel(at: &Connection, given: Value) {
+pub(in super::super) fn cancel(at: &AcpConnection, given: Value) {
     let cancelled = params::read::<CancelNotification>(given, true);
     let session = cancelled.and_then(|cancelled| at.session(&cancelled.session_id));
     if let Ok(session) = session {
@@ -70,7 +70,7 @@ pub(in super::super) fn cancel(at: &Connection, given: Value) {
 
 /// Serves the method `_session/steering`: adds a message to the running turn.
 pub(in super::super) async fn steer(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: SteeringParams,
 ) -> Result<SteeringResult> {
     let session = at.session(&params.session_id)?;

@@ -20,7 +20,7 @@ use aside_session::{
     store::StoreError,
 };
 
-use super::super::{commands, connection::Connection, options, replay, session::Session};
+use super::super::{commands, connection::AcpConnection, options, replay, session::Session};
 use crate::{
     engine::clock::Clock,
     front::{
@@ -37,7 +37,7 @@ const EMPTY: Duration = Duration::from_hours(30 * 24);
 
 /// Serves the method `session/new`. The session is on disk before the answer.
 pub(in super::super) async fn new(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: NewSessionRequest,
 ) -> Result<NewSessionResponse> {
     let engine = at.engine.clone();
@@ -62,7 +62,7 @@ pub(in super::super) async fn new(
 
 /// Serves the method `session/load`. The whole history is sent before the answer.
 pub(in super::super) async fn load(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: LoadSessionRequest,
 ) -> Result<LoadSessionResponse> {
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
@@ -76,7 +76,7 @@ pub(in super::super) async fn load(
 
 /// Serves the method `session/resume`.
 pub(in super::super) async fn resume(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: ResumeSessionRequest,
 ) -> Result<ResumeSessionResponse> {
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
@@ -89,7 +89,7 @@ pub(in super::super) async fn resume(
 
 /// Serves the method `session/fork`.
 pub(in super::super) async fn fork(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: ForkSessionRequest,
 ) -> Result<ForkSessionResponse> {
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
@@ -109,7 +109,7 @@ pub(in super::super) async fn fork(
 /// Serves the method `session/list`: the newest first, of one folder if it is named. Empty sessions are left out,
 /// because clients create one before the first message.
 pub(in super::super) async fn list(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: ListSessionsRequest,
 ) -> Result<ListSessionsResponse> {
     let (engine, open) = (at.engine.clone(), at.roots());
@@ -140,7 +140,7 @@ pub(in super::super) async fn list(
 
 /// Serves the method `session/close`: cancels everything that runs in the session.
 pub(in super::super) async fn close(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: CloseSessionRequest,
 ) -> Result<CloseSessionResponse> {
     at.session(&params.session_id)?;
@@ -150,7 +150,7 @@ pub(in super::super) async fn close(
 
 /// Serves the method `session/delete`. A missing session counts as deleted.
 pub(in super::super) async fn delete(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: DeleteSessionRequest,
 ) -> Result<DeleteSessionResponse> {
     let roots = places(&at);
@@ -170,7 +170,7 @@ pub(in super::super) async fn delete(
 
 /// Serves the method `session/set_title`.
 pub(in super::super) async fn set_title(
-    at: Arc<Connection>,
+    at: Arc<AcpConnection>,
     params: SetSessionTitleRequest,
 ) -> Result<SetSessionTitleResponse> {
     let title = params.title.trim().to_owned();
@@ -194,7 +194,7 @@ fn is_empty(listed: &ConversationSummary) -> bool {
 }
 
 /// Deletes old empty sessions of a folder, after the client has its answer.
-fn forget_empty(at: &Arc<Connection>, root: PathBuf) {
+fn forget_empty(at: &Arc<AcpConnection>, root: PathBuf) {
     let (connection, disk) = (at.clone(), at.disk.clone());
     let forget = move || {
         let conversations = connection.engine.conversations();
@@ -218,14 +218,14 @@ fn forget_empty(at: &Arc<Connection>, root: PathBuf) {
 }
 
 /// Cancels everything that runs in an open session and waits for its end.
-async fn end(at: &Connection, id: &SessionId) {
+async fn end(at: &AcpConnection, id: &SessionId) {
     if at.close(id).is_some() {
         let_next_begin();
         at.engine.conversations().running().idle(&id.0).await;
     }
 }
 
-fn open(at: &Arc<Connection>, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
+fn open(at: &Arc<AcpConnection>, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
     let servers = servers.into_iter().filter_map(server).collect();
     let session = at.open(Session::new(id.to_owned(), root, servers));
     commands::announce(at, &session);
@@ -234,7 +234,7 @@ fn open(at: &Arc<Connection>, id: &str, root: PathBuf, servers: Vec<McpServer>) 
 
 /// The options of a session. `None` if the configuration is invalid; the next prompt reports the error.
 async fn choices(
-    at: &Arc<Connection>,
+    at: &Arc<AcpConnection>,
     session: &Arc<Session>,
 ) -> (Option<SessionModeState>, Option<Vec<SessionConfigOption>>) {
     let (connection, of) = (at.clone(), session.clone());
@@ -245,7 +245,7 @@ async fn choices(
 }
 
 /// The conversation of a session in its folder.
-async fn find(at: &Connection, id: &SessionId, cwd: PathBuf) -> Result<(Conversation, PathBuf)> {
+async fn find(at: &AcpConnection, id: &SessionId, cwd: PathBuf) -> Result<(Conversation, PathBuf)> {
     let (engine, of) = (at.engine.clone(), id.0.clone());
     let found = at.disk.of_conversation(&id.0, move || {
         let root = root(&cwd)?;
@@ -260,7 +260,7 @@ async fn find(at: &Connection, id: &SessionId, cwd: PathBuf) -> Result<(Conversa
 }
 
 /// Folders that may hold conversations: those of open sessions and the current one.
-fn places(at: &Connection) -> Vec<PathBuf> {
+fn places(at: &AcpConnection) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
     at.roots().into_iter().chain(here).collect()
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use aside_session::approvals::KeptApproval;
 
 use super::{
-    super::{connection::Connection, settings::EditorWorkspace},
+    super::{connection::LspConnection, settings::EditorWorkspace},
     raw_params::folder,
 };
 use crate::front::{
@@ -18,7 +18,7 @@ use crate::front::{
 
 /// Serves the method `aside/approval/list`.
 pub(in super::super) async fn list(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ApprovalListParams,
 ) -> Result<ApprovalListResult> {
     let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
@@ -36,7 +36,7 @@ pub(in super::super) async fn list(
 
 /// Serves the method `aside/approval/revoke`, which takes effect from the next turn on.
 pub(in super::super) async fn revoke(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ApprovalRevokeParams,
 ) -> Result<Empty> {
     let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());

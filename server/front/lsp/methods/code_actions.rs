@@ -8,7 +8,7 @@ use tower_lsp::lsp_types::{
 };
 
 use super::super::{
-    connection::Connection,
+    connection::LspConnection,
     fallback::{actions::page_answers, messages::cut},
 };
 use crate::front::wire::{
@@ -43,7 +43,7 @@ struct OfferedAction {
 
 /// The actions for a range of a document.
 pub(in super::super) fn offered(
-    at: &Connection,
+    at: &LspConnection,
     params: CodeActionParams,
 ) -> Vec<CodeActionOrCommand> {
     let uri = params.text_document.uri;

@@ -14,7 +14,7 @@ use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType};
 
 use super::{
     super::{
-        connection::Connection,
+        connection::LspConnection,
         fallback::{
             actions::refuses,
             messages::asked,
@@ -85,13 +85,13 @@ struct TargetArguments {
 
 /// Serves the method `workspace/executeCommand`.
 pub(in super::super) async fn execute(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ExecuteCommandParams,
 ) -> Result<Option<Value>> {
     to_the_end(async move { perform(&at, params).await }).await
 }
 
-async fn perform(at: &Arc<Connection>, params: ExecuteCommandParams) -> Result<Option<Value>> {
+async fn perform(at: &Arc<LspConnection>, params: ExecuteCommandParams) -> Result<Option<Value>> {
     let given = params.arguments.into_iter().next();
     match params.command.as_str() {
         commands::ASK => ask(at, arguments(given)?).await,
@@ -107,7 +107,7 @@ async fn perform(at: &Arc<Connection>, params: ExecuteCommandParams) -> Result<O
     }
 }
 
-async fn ask(at: &Arc<Connection>, ask: AskArguments) -> Result<Option<Value>> {
+async fn ask(at: &Arc<LspConnection>, ask: AskArguments) -> Result<Option<Value>> {
     match &ask.message {
         Some(message) if !message.trim().is_empty() => begin(at, ask).await.map(Some),
         _ => {
@@ -121,7 +121,7 @@ async fn ask(at: &Arc<Connection>, ask: AskArguments) -> Result<Option<Value>> {
     }
 }
 
-async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
+async fn cancel(at: &Arc<LspConnection>, about: TargetArguments) -> Result<Option<Value>> {
     if let Some(turn) = &about.turn_id {
         at.pending.cancel(turn);
     }
@@ -141,7 +141,7 @@ async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
     Ok(None)
 }
 
-async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<Value>> {
+async fn answer(at: &Arc<LspConnection>, given: AnswerArguments) -> Result<Option<Value>> {
     let Some(answer) = given.answer else {
         let is_writing = at.fallback.read_pages();
         if given.dismiss {
@@ -178,7 +178,7 @@ async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<V
 }
 
 /// The open prompt with this id, or the only one.
-fn one_open(at: &Connection, id: Option<String>) -> Result<PendingPrompt> {
+fn one_open(at: &LspConnection, id: Option<String>) -> Result<PendingPrompt> {
     let mut open = at.prompts.all();
     if let Some(id) = &id {
         open.retain(|open| open.prompt.prompt_id == *id);
@@ -198,7 +198,7 @@ fn one_open(at: &Connection, id: Option<String>) -> Result<PendingPrompt> {
     }
 }
 
-async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
+async fn resume(at: &Arc<LspConnection>, about: TargetArguments) -> Result<Option<Value>> {
     let id = match about.conversation_id {
         Some(id) => id,
         None => newest(at, |listed| {
@@ -212,7 +212,7 @@ async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
 }
 
 /// Undoes a turn: the named one, or the last one of the newest conversation.
-async fn undo(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
+async fn undo(at: &Arc<LspConnection>, about: TargetArguments) -> Result<Option<Value>> {
     let turn = match about.turn_id {
         Some(turn) => turn,
         None => {
@@ -236,7 +236,7 @@ async fn undo(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Val
     serde_json::to_value(result).map(Some).map_err(internal)
 }
 
-async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
+async fn transcript(at: &Arc<LspConnection>, about: TargetArguments) -> Result<Option<Value>> {
     let id = match about.conversation_id {
         Some(id) => id,
         None => newest(at, |_| true)
@@ -258,7 +258,7 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
 }
 
 /// The last turn of a conversation.
-async fn last_turn(at: &Connection, id: &str) -> Result<String> {
+async fn last_turn(at: &LspConnection, id: &str) -> Result<String> {
     let (workspace, of) = (at.workspace.as_of_now(), id.to_owned());
     let last = at.disk.of_conversation(id, move || {
         let (conversation, _) = workspace.conversation(&of)?;
@@ -279,7 +279,7 @@ fn arguments<T: DeserializeOwned + Default>(given: Option<Value>) -> Result<T> {
     }
 }
 
-async fn begin(at: &Arc<Connection>, ask: AskArguments) -> Result<Value> {
+async fn begin(at: &Arc<LspConnection>, ask: AskArguments) -> Result<Value> {
     let (uri, range) = (ask.uri, ask.range);
     let attachment = uri.map(|uri| AttachmentParam {
         uri,
@@ -303,7 +303,7 @@ async fn begin(at: &Arc<Connection>, ask: AskArguments) -> Result<Value> {
 }
 
 /// Takes the message from a page that the person writes it on. Only the last such page counts.
-async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: AskArguments) {
+async fn write_and_ask(at: Arc<LspConnection>, folder: std::path::PathBuf, ask: AskArguments) {
     let unwanted = at.fallback.begin_writing();
     let given = at.workspace.first_folder().unwrap_or_default();
     let (workspace, uri) = (at.workspace.as_of_now(), ask.uri.clone());
@@ -351,7 +351,7 @@ async fn say_how_to_ask(fallback: &Fallback) {
 
 /// The conversation of the workspace that was changed last, of those that are wanted.
 async fn newest(
-    at: &Connection,
+    at: &LspConnection,
     wanted: fn(&ConversationSummary) -> bool,
 ) -> Result<Option<String>> {
     let workspace = at.workspace.as_of_now();

@@ -10,7 +10,7 @@ use aside_session::{
 use aside_tool::registry::Registry;
 
 use super::super::{
-    connection::Connection, fallback::transcript::whole_transcript, settings::file_uri,
+    connection::LspConnection, fallback::transcript::whole_transcript, settings::file_uri,
 };
 use crate::{
     engine::clock::Clock,
@@ -32,7 +32,7 @@ const PAGE: usize = 50;
 
 /// Serves the method `aside/conversation/create`.
 pub(in super::super) async fn create(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: CreateParams,
 ) -> Result<ConversationRef> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
@@ -51,7 +51,10 @@ pub(in super::super) async fn create(
 }
 
 /// Serves the method `aside/conversation/list`.
-pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
+pub(in super::super) async fn list(
+    at: Arc<LspConnection>,
+    params: ListParams,
+) -> Result<ListResult> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
     let list = at
         .disk
@@ -82,7 +85,10 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
 }
 
 /// Serves the method `aside/conversation/read`.
-pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> Result<ReadResult> {
+pub(in super::super) async fn read(
+    at: Arc<LspConnection>,
+    params: ReadParams,
+) -> Result<ReadResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, root) = workspace.conversation(&id)?;
@@ -126,7 +132,7 @@ pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> R
 
 /// Serves the method `aside/conversation/transcript`.
 pub(in super::super) async fn transcript(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ConversationRef,
 ) -> Result<TranscriptResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
@@ -140,7 +146,7 @@ pub(in super::super) async fn transcript(
 
 /// Serves the method `aside/conversation/fork`.
 pub(in super::super) async fn fork(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ForkParams,
 ) -> Result<ConversationRef> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
@@ -159,7 +165,10 @@ pub(in super::super) async fn fork(
 }
 
 /// Serves the method `aside/conversation/rename`.
-pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) -> Result<Empty> {
+pub(in super::super) async fn rename(
+    at: Arc<LspConnection>,
+    params: RenameParams,
+) -> Result<Empty> {
     if params.title.trim().is_empty() {
         return Err(invalid("title is empty"));
     }
@@ -177,7 +186,7 @@ pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) 
 
 /// Serves the method `aside/conversation/delete`.
 pub(in super::super) async fn delete(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ConversationRef,
 ) -> Result<Empty> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.clone());

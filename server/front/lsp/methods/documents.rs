@@ -6,10 +6,10 @@ use tower_lsp::lsp_types::{
     DidSaveTextDocumentParams,
 };
 
-use super::super::{connection::Connection, documents::Documents, fallback::waiting};
+use super::super::{connection::LspConnection, documents::Documents, fallback::waiting};
 
 /// Takes an opened document. The first one triggers the check of the configuration.
-pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParams) {
+pub(in super::super) fn opened(at: &LspConnection, params: DidOpenTextDocumentParams) {
     at.status.look_once();
     waiting::document_opened(&at.fallback);
     let document = params.text_document;
@@ -18,7 +18,7 @@ pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParam
 }
 
 /// Takes a changed document.
-pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentParams) {
+pub(in super::super) fn changed(at: &LspConnection, params: DidChangeTextDocumentParams) {
     let document = params.text_document;
     at.documents.change(
         &document.uri,
@@ -29,13 +29,13 @@ pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentPa
 }
 
 /// Takes a saved document.
-pub(in super::super) fn saved(at: &Connection, params: &DidSaveTextDocumentParams) {
+pub(in super::super) fn saved(at: &LspConnection, params: &DidSaveTextDocumentParams) {
     at.documents.saved(&params.text_document.uri);
     at.fallback.read_pages();
 }
 
 /// Takes a closed document.
-pub(in super::super) fn closed(at: &Connection, params: &DidCloseTextDocumentParams) {
+pub(in super::super) fn closed(at: &LspConnection, params: &DidCloseTextDocumentParams) {
     if at.documents.close(&params.text_document.uri) {
         at.tasks.spawn("memory", async {
             let given_back = spawn_blocking(Documents::give_back).await;

@@ -12,7 +12,7 @@ use aside_config::ModelId;
 use aside_provider::abilities::{Abilities, ReasoningKind};
 use tokio::{sync::oneshot, time::timeout};
 
-use super::super::connection::Connection;
+use super::super::connection::LspConnection;
 use crate::{
     engine::{blocking, models::known},
     front::{
@@ -25,7 +25,7 @@ use crate::{
 const LISTED: Duration = Duration::from_secs(3);
 
 /// Lists the models that the providers report now, or reported last.
-pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<ModelsResult> {
+pub(in super::super) async fn list(at: Arc<LspConnection>, _: Empty) -> Result<ModelsResult> {
     let (workspace, engine) = (at.workspace.as_of_now(), at.engine.clone());
     let (settings, models) = at
         .disk

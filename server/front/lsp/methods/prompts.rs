@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aside_turn::question::AnswerType;
 
-use super::super::connection::Connection;
+use super::super::connection::LspConnection;
 use crate::front::{
     error::{RequestError, Result, invalid},
     relay::interrupted::resumable,
@@ -15,7 +15,7 @@ use crate::front::{
 };
 
 /// Serves the method `aside/prompt/pending`.
-pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<PendingResult> {
+pub(in super::super) async fn pending(at: Arc<LspConnection>, _: Empty) -> Result<PendingResult> {
     let open = at.prompts.all();
     let open = open.iter().map(|open| open.prompt.as_ref().clone());
     let mut prompts: Vec<Prompt> = open.collect();
@@ -28,7 +28,10 @@ pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<P
 }
 
 /// Serves the method `aside/prompt/answer`.
-pub(in super::super) async fn answer(at: Arc<Connection>, params: AnswerParams) -> Result<Empty> {
+pub(in super::super) async fn answer(
+    at: Arc<LspConnection>,
+    params: AnswerParams,
+) -> Result<Empty> {
     let open = at.prompts.get(&params.prompt_id);
     let open = open.ok_or(RequestError::UnknownPrompt(params.prompt_id))?;
     if open.prompt.answer_type == AnswerType::Secret

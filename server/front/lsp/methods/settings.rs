@@ -6,7 +6,7 @@ use serde_json::Value;
 use tower_lsp::lsp_types::DidChangeConfigurationParams;
 
 use super::super::{
-    connection::Connection, settings::ClientSettings, turns::client_tools::apply_settings,
+    connection::LspConnection, settings::ClientSettings, turns::client_tools::apply_settings,
 };
 use crate::front::{
     error::{Result, invalid},
@@ -19,7 +19,7 @@ use aside_config;
 
 /// Serves the method `aside/config/read`.
 pub(in super::super) async fn read(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ConfigReadParams,
 ) -> Result<ConfigReadResult> {
     let workspace = at.workspace.as_of_now();
@@ -42,7 +42,7 @@ pub(in super::super) async fn read(
 
 /// Handles `initialized`: asks the client for its settings, or has a fallback client watch its pages. The configuration is checked with the first document or
 /// turn, so that an unused server stays small.
-pub(in super::super) fn initialized(at: &Arc<Connection>) {
+pub(in super::super) fn initialized(at: &Arc<LspConnection>) {
     at.client.register_for_settings();
     if at.client.can().speaks_aside() {
         pull(at);
@@ -52,7 +52,7 @@ pub(in super::super) fn initialized(at: &Arc<Connection>) {
 }
 
 /// Handles `workspace/didChangeConfiguration`: takes the settings, or asks for them if they are not included.
-pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigurationParams) {
+pub(in super::super) fn changed(at: &Arc<LspConnection>, params: DidChangeConfigurationParams) {
     match settings_of(params.settings) {
         Some(settings) => take(at, settings),
         None => pull(at),
@@ -60,7 +60,7 @@ pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigura
 }
 
 /// Takes new settings from the client, from the next turn on. Those of the client's tools apply to running turns, too.
-fn take(at: &Arc<Connection>, settings: Value) {
+fn take(at: &Arc<LspConnection>, settings: Value) {
     let read: Result<InitializationOptions, _> = serde_path_to_error::deserialize(settings);
     let options = match read {
         Ok(options) => options,
@@ -78,7 +78,7 @@ fn take(at: &Arc<Connection>, settings: Value) {
 }
 
 /// Asks the client for its settings and takes them when they arrive.
-fn pull(at: &Arc<Connection>) {
+fn pull(at: &Arc<LspConnection>) {
     let connection = at.clone();
     at.tasks.spawn("settings", async move {
         if let Some(settings) = connection.client.settings().await.and_then(settings_of) {

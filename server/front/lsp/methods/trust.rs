@@ -10,7 +10,7 @@ use aside_config::{
 use aside_tool::workspace::file_uri;
 
 use super::{
-    super::{connection::Connection, settings::EditorWorkspace},
+    super::{connection::LspConnection, settings::EditorWorkspace},
     raw_params::folder,
 };
 use crate::{
@@ -27,7 +27,7 @@ use aside_config::{self};
 
 /// Serves the method `aside/workspace/preview`.
 pub(in super::super) async fn preview(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: PreviewParams,
 ) -> Result<PreviewResult> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
@@ -52,7 +52,7 @@ pub(in super::super) async fn preview(
 }
 
 /// Serves the method `aside/workspace/trust`: grants or revokes trust from the next turn on.
-pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
+pub(in super::super) async fn trust(at: Arc<LspConnection>, params: TrustParams) -> Result<Empty> {
     let (trusted, shown) = (params.trusted, params.fingerprint);
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
     at.disk

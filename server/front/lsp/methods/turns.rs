@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::ProgressToken;
 
 use super::{
     super::{
-        connection::Connection,
+        connection::LspConnection,
         documents::{attachments, editor::OpenEditor},
         fallback::progress::cancelled_turn,
         pending::ExpectedId,
@@ -33,7 +33,7 @@ use crate::{
 
 /// Serves the method `aside/turn/start`.
 pub(in super::super) async fn start(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: StartParams,
 ) -> Result<StartResult> {
     let handle = to_the_end(async move {
@@ -49,7 +49,7 @@ pub(in super::super) async fn start(
 
 /// Serves the method `aside/turn/resume`.
 pub(in super::super) async fn resume(
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     params: ConversationRef,
 ) -> Result<TurnId> {
     let handle = to_the_end(async move {
@@ -63,7 +63,7 @@ pub(in super::super) async fn resume(
 }
 
 /// Serves the method `aside/turn/steer`.
-pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) -> Result<Empty> {
+pub(in super::super) async fn steer(at: Arc<LspConnection>, params: SteerParams) -> Result<Empty> {
     if let (None, Some(lane)) = (
         running(&at, &params.turn_id),
         at.pending.lane(&params.turn_id),
@@ -79,7 +79,7 @@ pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) ->
 }
 
 /// Serves the method `aside/turn/cancel`.
-pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Result<Empty> {
+pub(in super::super) async fn cancel(at: Arc<LspConnection>, params: TurnId) -> Result<Empty> {
     // A pending turn is cancelled when it begins.
     let is_pending = at.pending.cancel(&params.turn_id);
     let turns = at.engine.conversations().running();
@@ -94,18 +94,18 @@ pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Res
 }
 
 /// Handles `window/workDoneProgress/cancel`: the user cancelled a turn at its progress.
-pub(in super::super) async fn progress_cancelled(at: &Connection, token: &ProgressToken) {
+pub(in super::super) async fn progress_cancelled(at: &LspConnection, token: &ProgressToken) {
     if let Some(turn) = cancelled_turn(token).and_then(|turn| running(at, turn)) {
         turn.cancel().await;
     }
 }
 
-fn running(at: &Connection, turn: &str) -> Option<TurnHandle> {
+fn running(at: &LspConnection, turn: &str) -> Option<TurnHandle> {
     at.engine.conversations().running().get(turn)
 }
 
 /// The requested turn, with the client's documents and settings as they are now.
-pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTurn> {
+pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<AskedTurn> {
     if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
         return Err(invalid(format!(
             "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
@@ -154,7 +154,7 @@ pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTu
 }
 
 /// A request to resume the interrupted turn of a conversation with its original options.
-pub(super) fn asked_resume(at: &Connection, id: String) -> AskedTurn {
+pub(super) fn asked_resume(at: &LspConnection, id: String) -> AskedTurn {
     let asker = TurnAsker::now(at);
     AskedTurn {
         conversation: Some(id.clone()),
@@ -182,7 +182,7 @@ struct TurnAsker {
 }
 
 impl TurnAsker {
-    fn now(at: &Connection) -> Self {
+    fn now(at: &LspConnection) -> Self {
         Self {
             workspace: at.workspace.as_of_now(),
             client: at.client.can().client.clone(),

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use tower_lsp::lsp_types::Url;
 
 use super::{
-    super::{connection::Connection, documents::editor::OpenEditor, settings::file_uri},
+    super::{connection::LspConnection, documents::editor::OpenEditor, settings::file_uri},
     raw_params::is_turn_id,
 };
 use crate::{
@@ -22,14 +22,17 @@ use crate::{
 };
 
 /// Serves the method `aside/turn/undo`.
-pub(in super::super) async fn undo(at: Arc<Connection>, params: UndoParams) -> Result<UndoResult> {
+pub(in super::super) async fn undo(
+    at: Arc<LspConnection>,
+    params: UndoParams,
+) -> Result<UndoResult> {
     Ok(take_back(&at, params).await?.1)
 }
 
 /// Undoes a turn and returns the report for the client. Other messages are handled while this waits for the editor, but
 /// no turn begins in the conversation.
 pub(super) async fn take_back(
-    at: &Arc<Connection>,
+    at: &Arc<LspConnection>,
     params: UndoParams,
 ) -> Result<(UndoneTurn, UndoResult)> {
     if !is_turn_id(&params.turn_id) {
@@ -52,7 +55,7 @@ pub(super) async fn take_back(
 
 /// Finds the turn and locks its conversation. If several have it, as after a fork, the one in which this process ran
 /// the turn counts, or else the newest.
-async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lease)> {
+async fn reserve(at: &LspConnection, params: UndoParams) -> Result<(TurnToUndo, Lease)> {
     let UndoParams { turn_id, uris } = params;
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
     let of = at
@@ -93,7 +96,11 @@ fn paths(uris: &[String], root: &Path) -> Result<Vec<String>> {
 }
 
 /// Undoes the turn on a blocking thread and notifies the client of the changes.
-async fn carry_out(at: &Arc<Connection>, undo: TurnToUndo, mut lease: Lease) -> Result<UndoneTurn> {
+async fn carry_out(
+    at: &Arc<LspConnection>,
+    undo: TurnToUndo,
+    mut lease: Lease,
+) -> Result<UndoneTurn> {
     let editor = OpenEditor {
         client: at.client.clone(),
         documents: at.documents.clone(),

@@ -6,11 +6,11 @@ use aside_turn::rules::RunRule;
 
 use crate::{
     engine::blocking,
-    front::{error::Result, lsp::connection::Connection},
+    front::{error::Result, lsp::connection::LspConnection},
 };
 
 /// Applies the current settings of the client's tools to all running turns, in a task.
-pub(in crate::front::lsp) fn apply_settings(at: &Arc<Connection>) {
+pub(in crate::front::lsp) fn apply_settings(at: &Arc<LspConnection>) {
     if at.client.tool_names().next().is_none() {
         return;
     }
@@ -31,7 +31,7 @@ pub(in crate::front::lsp) fn apply_settings(at: &Arc<Connection>) {
 
 /// The rules of the client's tools in the folder of a conversation.
 async fn rules(
-    at: &Arc<Connection>,
+    at: &Arc<LspConnection>,
     conversation: String,
 ) -> Result<BTreeMap<String, Option<RunRule>>> {
     let at = at.clone();

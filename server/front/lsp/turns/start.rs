@@ -10,7 +10,7 @@ use crate::{
     front::{
         error::{RequestError, Result},
         lsp::{
-            connection::Connection,
+            connection::LspConnection,
             pending::{ExpectedId, PendingTurn},
         },
         relay::{begin::start_in_order, relay},
@@ -35,7 +35,7 @@ pub(in crate::front::lsp) struct AskedTurn {
 /// # Errors
 /// Fails if the turn cannot begin. Nothing of it stays then.
 pub(in crate::front::lsp) async fn begin_turn(
-    at: &Arc<Connection>,
+    at: &Arc<LspConnection>,
     asked: AskedTurn,
 ) -> Result<TurnHandle> {
     let pending = at.pending.add(asked.id.clone(), asked.conversation.clone());
@@ -71,7 +71,7 @@ pub(in crate::front::lsp) async fn begin_turn(
 }
 
 /// Applies a cancellation that arrived before the turn began.
-async fn settle(at: &Connection, handle: &TurnHandle, pending: PendingTurn) {
+async fn settle(at: &LspConnection, handle: &TurnHandle, pending: PendingTurn) {
     if pending.is_cancelled(&handle.turn) {
         handle.cancel().await;
     }
@@ -80,7 +80,7 @@ async fn settle(at: &Connection, handle: &TurnHandle, pending: PendingTurn) {
     }
 }
 
-async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
+async fn begin(at: &Arc<LspConnection>, asked: AskedTurn) -> Result<StartedTurn> {
     let lane = asked.conversation.unwrap_or_default();
     let (connection, read) = (at.clone(), asked.read);
     let configure = move || configure(&connection, read()?);
@@ -88,7 +88,7 @@ async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
 }
 
 /// Reads the configuration of a turn. Blocks on files.
-fn configure(at: &Connection, request: TurnRequest) -> Result<TurnConfig> {
+fn configure(at: &LspConnection, request: TurnRequest) -> Result<TurnConfig> {
     let root = request.root.clone();
     let mut config = at.engine.configure(request)?;
     if !config.trusted && matches!(config.mode(), Some(Mode::Edits | Mode::Auto)) {

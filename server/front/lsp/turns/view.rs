@@ -14,7 +14,7 @@ use crate::{
     front::{
         lsp::{
             client::reply::ReplyError,
-            connection::Connection,
+            connection::LspConnection,
             fallback::{self, transcript::FallbackTurn},
         },
         notices::{TrustWords, notice_text},
@@ -38,7 +38,7 @@ const TRUST: TrustWords = TrustWords {
 
 /// A turn that is being shown to the client.
 pub(super) struct ClientView {
-    at: Arc<Connection>,
+    at: Arc<LspConnection>,
     turn: TurnRef,
     /// Number of the last update.
     seq: u64,
@@ -48,7 +48,7 @@ pub(super) struct ClientView {
 
 impl ClientView {
     /// Shows the start of a turn.
-    pub(super) async fn start(at: Arc<Connection>, turn: TurnRef) -> Self {
+    pub(super) async fn start(at: Arc<LspConnection>, turn: TurnRef) -> Self {
         Self {
             fallback: FallbackTurn::start(&at.fallback, &turn).await,
             at,
@@ -160,7 +160,7 @@ impl TurnView for ClientView {
 }
 
 /// Sends a prompt to a client that speaks Aside's protocol.
-async fn ask(at: Arc<Connection>, open: PendingPrompt) {
+async fn ask(at: Arc<LspConnection>, open: PendingPrompt) {
     let reply = at
         .client
         .request::<ShowPrompt>(open.prompt.as_ref().clone());
