@@ -88,7 +88,7 @@ fn finish(result: Result<(u8, String), CommandFailure>) -> ExitCode {
     }
 }
 
-/// Who consents to what a command would do.
+/// The consent to the effects of a command: given by a flag, or asked for.
 fn consent(is_given: bool, ask: &mut dyn FnMut(&str) -> io::Result<bool>) -> Consent<'_> {
     if is_given {
         Consent::Given

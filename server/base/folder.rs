@@ -4,7 +4,7 @@ use std::{fs, io, path::Path, time::UNIX_EPOCH};
 
 use crate::system::files::number;
 
-/// What a folder is known by: its inode, and when it was made where the file system tells. Devices are no part of it,
+/// The identity of a folder: its inode, and its time of creation if the file system tells. Devices are no part of it,
 /// because they are numbered anew when the system starts.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a model can do and costs, as its provider or the user says; what is unset is as it is known.
+/// Abilities and prices of a model, from its provider or the user. A member that is unset keeps its known value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatedAbilities {
@@ -134,7 +134,7 @@ pub enum CacheRetention {
 }
 
 impl Prices {
-    /// What a million tokens of input cost that no cache has yet, in millionths of a US dollar.
+    /// Price of a million uncached input tokens, in millionths of a US dollar.
     #[must_use]
     pub fn uncached(&self) -> u64 {
         let rates = &self.rates;

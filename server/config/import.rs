@@ -195,7 +195,7 @@ impl ServerImport {
         }
     }
 
-    /// What a program is known as to who gives the tokens. The rest is how it logs in, which Aside does in its own way.
+    /// Reads the client id for the login. The other members say how a program logs in, which Aside does in its own way.
     fn oauth(&mut self, value: &Value) -> Result<(), String> {
         for (key, value) in object(value)? {
             match key.as_str() {

@@ -94,7 +94,7 @@ const FAMILIES: [(&str, &str); 3] = [
     ("gemini", "google"),
 ];
 
-/// How a model is written whose provider was left out, or a provider whose model was; none where nobody knows.
+/// The full name of a model that was given without its provider, or of a provider without its model; `None` if unknown.
 fn whose(id: &str, settings: &Settings) -> Option<String> {
     let name = id.trim_end_matches('/');
     if settings.providers.contains_key(name) || known_as(name).is_some() {

@@ -1,6 +1,6 @@
-//! What trust in a workspace would change: the settings that begin to count, and all that may be started then.
+//! The effects of trust in a workspace: the settings that begin to count, and all that may be started then.
 //!
-//! Nothing of it is shortened: trust is given to what was shown. Only values that may be secrets are hidden.
+//! Nothing is shortened, because a person trusts what was shown. Only values that may be secrets are hidden.
 
 use std::path::PathBuf;
 

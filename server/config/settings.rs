@@ -156,7 +156,7 @@ pub struct ToolSettings {
     /// The program of a local tool and its arguments. No shell reads it.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// What the program of a local tool is given at each call, as it is.
+    /// Options for the program of a local tool, passed unchanged at each call.
     pub options: Option<Map<String, Value>>,
 }
 
@@ -205,7 +205,7 @@ pub struct Style {
     pub hidden: Option<bool>,
 }
 
-/// What happens where somebody must be asked and nobody is there. A mode alone sets all three keys.
+/// The outcome of prompts that nobody is there to answer. A mode alone sets all three keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = or_mode)]
@@ -225,7 +225,7 @@ pub struct QuestionSettings {
     /// The answer, so that nobody is asked.
     #[schemars(extend("type" = ["string", "boolean", "number", "array"]))]
     pub answer: Option<Value>,
-    /// Who is asked: `user`, `assistant`, or an assistant with settings of its own.
+    /// The one who is asked: `user`, `assistant`, or an assistant with settings of its own.
     pub target: Option<Target>,
     /// Only a human may answer.
     pub exclusive: Option<bool>,
@@ -277,7 +277,7 @@ pub struct SandboxSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxState {
-    /// Wherever one works; elsewhere every command asks.
+    /// Used wherever it works; elsewhere every command asks.
     #[default]
     Auto,
     /// Never: every command asks.
@@ -288,7 +288,7 @@ pub enum SandboxState {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderSettings {
-    /// Which API it speaks; a provider that Aside knows by name needs none.
+    /// The provider's API; not needed for a provider that Aside knows by name.
     pub api: Option<ApiKind>,
     /// Base URL of its API.
     pub base_url: Option<String>,
@@ -347,10 +347,10 @@ pub struct McpServer {
     /// Seconds until its tools are known; unset is 30.
     #[schemars(range(min = 1, max = 600))]
     pub startup_seconds: Option<u64>,
-    /// How long a call of one of its tools may run; unset is `conversation.limits.tool_seconds`.
+    /// Time limit in seconds of a call of one of the server's tools; unset is `conversation.limits.tool_seconds`.
     #[schemars(range(min = 1, max = 86_400))]
     pub tool_seconds: Option<u64>,
-    /// Which protocol is spoken with it; unset is `auto`.
+    /// Version of the protocol; unset is `auto`.
     pub protocol: Option<ProtocolSetting>,
     /// Address of the server, in place of a program.
     pub url: Option<String>,
@@ -360,7 +360,7 @@ pub struct McpServer {
     pub headers_env: BTreeMap<String, String>,
     /// The variable of your environment with the token that it wants.
     pub bearer_token_env: Option<String>,
-    /// What Aside is registered as where people log in to it, if it cannot register itself there.
+    /// The client id of Aside at the server's login service, if that does not let programs register themselves.
     pub oauth_client_id: Option<String>,
     /// Names of its tools that are there, `*` standing for any characters; unset is all.
     pub include_tools: Option<Vec<String>>,
@@ -381,10 +381,10 @@ impl McpServer {
     }
 }
 
-/// Which protocol is spoken with an MCP server.
+/// Version of the protocol that is spoken with an MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ProtocolSetting {
-    /// That of 2025-11-25, unless the server wants the newer one.
+    /// The version of 2025-11-25, unless the server wants the newer one.
     #[serde(rename = "auto")]
     Auto,
     /// Only this one.

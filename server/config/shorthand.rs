@@ -1,4 +1,4 @@
-//! What a type of the settings says in the JSON schema beside its shape: the shorter value that it may be written as.
+//! Shorter values for types of the settings, in the JSON schema.
 
 use schemars::{Schema, transform::RecursiveTransform};
 use serde_json::{Value, json};

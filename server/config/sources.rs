@@ -51,9 +51,9 @@ pub struct Sources {
 /// One of the workspace's layers, as it is before anything of it counts.
 pub(super) struct WorkspaceSource {
     pub(super) entries: Vec<LayerValue>,
-    /// The fault.
+    /// Faults of the layer, for the user.
     pub(super) problems: Vec<Problem>,
-    /// The user trusts it.
+    /// Whether the user trusts the layer.
     pub(super) trusted: bool,
 }
 
@@ -227,7 +227,7 @@ impl Flag {
 /// A key with dots and, where a part needs them, quotes.
 ///
 /// # Errors
-/// A sentence.
+/// Fails with a sentence that says what is wrong with the key.
 pub(super) fn parse_key(key: &str) -> Result<Vec<String>, String> {
     let wrong = || format!("`{}` is not a key", key.escape_debug());
     if key.contains('\n') {

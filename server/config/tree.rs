@@ -108,8 +108,8 @@ fn value_node(value: &DeValue<'_>, lines: &LineStarts) -> Node {
     }
 }
 
-/// What JSON cannot hold (an integer past 64 bits, infinity, a date) becomes its text, which no key that
-/// wants a number takes.
+/// Converts a TOML value to JSON. Values that JSON cannot represent (integers beyond 64 bits, infinity, dates) become
+/// strings.
 fn leaf_value(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),

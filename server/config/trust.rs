@@ -1,5 +1,5 @@
-//! Which workspaces the user trusts. It is kept outside of them, by folder, together with what their
-//! `aside.toml` and the programs that it names were at the time: when one changes, trust has ended.
+//! The workspaces that the user trusts. The list is kept outside of them, by folder, together with hashes of their
+//! `aside.toml` and of the programs that it names: when one changes, trust has ended.
 
 use aside_base::digest::is_sha256;
 use std::{
@@ -21,8 +21,8 @@ const WORDS: usize = 4096;
 /// Bytes of the file of trusted folders.
 const STORE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What trust is bound to: the folder itself, `aside.toml`, and each file of the workspace that a command in it names,
-/// with what is there. A folder that is named counts by being there alone.
+/// The state to which trust is bound: the folder itself, `aside.toml`, and each file of the workspace that a command in
+/// it names, with its content. Of a folder that is named, only the existence counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Identity of the folder, as of [`folder::identity`].

@@ -69,8 +69,8 @@ fn of_commands(rules: &CommandRules) -> Vec<VoidKey> {
     void.collect()
 }
 
-/// Why no command has these words at its beginning, and how the rule is written. What a word holds that a command may
-/// have in quotes is left alone.
+/// The reason why no command begins with these words, and how to write the rule. Characters that a command may have in
+/// quotes are left alone.
 fn not_a_rule(rule: &str) -> Option<&'static str> {
     let words: Vec<&str> = rule.split_whitespace().collect();
     let Some(program) = words.first() else {

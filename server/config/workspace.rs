@@ -1,4 +1,4 @@
-//! What a workspace may set: it is data, and policy is the user's.
+//! The settings that a workspace may change. Policy is the user's alone.
 //!
 //! Before the user trusts it, only its instructions count, and its model where the user's own file names that
 //! model. After, also how the assistant speaks, which tools are on and how they look, definitions of tools and

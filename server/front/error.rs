@@ -1,4 +1,4 @@
-//! Why a request cannot be done, as data.
+//! Errors of requests, as data.
 //!
 //! The text of an error says what is wrong and nothing about a protocol. Each protocol gives errors its own codes, and
 //! adds which of its methods helps.

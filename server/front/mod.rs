@@ -1,4 +1,4 @@
-//! What people see: the protocol's messages, and the front ends that speak them.
+//! The views of a turn: the protocol's messages, and the front ends that speak them.
 //!
 //! | module | what lives there |
 //! |---|---|

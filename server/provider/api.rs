@@ -222,7 +222,7 @@ pub(super) enum Role {
     /// The user, or nobody yet.
     #[default]
     User,
-    /// The model.
+    /// The model: the author of replies and calls.
     Assistant,
     /// Aside itself, through a system message.
     System,

@@ -57,7 +57,7 @@ pub enum ConversationActivity {
     Running,
     /// A turn runs and waits for a person.
     Waiting,
-    /// Its last turn can be resumed.
+    /// Interrupted: the last turn can be resumed.
     Interrupted,
 }
 
@@ -68,7 +68,7 @@ pub enum ForkExtent<'a> {
     Now,
     /// All turns up to and including the one with this id.
     Turn(&'a str),
-    /// This many first turns; at least one.
+    /// The first turns, by their number; at least one.
     Turns(u32),
 }
 

@@ -42,13 +42,13 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// The workspace.
+    /// Root of the workspace whose conversations these are.
     root: PathBuf,
     /// Whether leftovers of crashes were looked for, which takes time for each conversation.
     swept: Arc<AtomicBool>,
 }
 
-/// Where state is kept unless somebody says otherwise: `$XDG_STATE_HOME/aside`, else `~/.local/state/aside`.
+/// The default folder for state: `$XDG_STATE_HOME/aside`, else `~/.local/state/aside`.
 ///
 /// # Errors
 /// [`StoreError::NoPlace`].

@@ -98,9 +98,9 @@ pub enum Saved {
 /// A file that cannot be restored, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// The obstacle.
+    /// The reason why the file cannot be restored.
     pub clash: Clash,
 }
 
@@ -118,7 +118,7 @@ pub enum Clash {
 /// Reason why a turn cannot be undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// These files are not as the turn left them.
+    /// Files that were changed after the turn.
     #[error("changed since and left as they are: {}; put them back yourself, or undo later turns first", paths(.0))]
     Conflicts(Vec<Conflict>),
     /// The conversation has no such turn.
@@ -127,7 +127,7 @@ pub enum UndoError {
     /// A file cannot be read or written.
     #[error("cannot put {path} back: {source}; nothing was changed")]
     Io {
-        /// Relative to the workspace.
+        /// Path relative to the workspace.
         path: String,
         /// The underlying I/O error.
         source: io::Error,

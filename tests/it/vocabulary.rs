@@ -18,13 +18,13 @@ use syn::{
 use crate::structure::{ModulePath, documentation, is_test, program as modules, root, texts};
 
 /// Of the type names, how many per cent may name several types.
-const SEVERAL: f64 = 5.0;
+const SEVERAL: f64 = 3.0;
 
 /// Of the doc comments, how many per cent may have two words or fewer.
 const SHORT: f64 = 1.0;
 
 /// Of the doc comments of a crate, tests aside, how many per cent may begin with one of [`LEADING`].
-const LED: f64 = 5.0;
+const LED: f64 = 3.0;
 
 /// Words that a doc comment does not begin with: it begins with its subject, or a verb in the third person.
 const LEADING: [&str; 29] = [

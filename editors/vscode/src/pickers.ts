@@ -39,7 +39,7 @@ export async function pickMode(server: Server): Promise<void> {
   const items = modes.map((label, at) => ({ label, detail: details[at] }));
   await set(
     'conversation.mode',
-    (await vscode.window.showQuickPick(items, { title: 'What runs unasked' }))?.label,
+    (await vscode.window.showQuickPick(items, { title: 'What runs without asking' }))?.label,
   );
 }
 

@@ -27,7 +27,7 @@ pub enum StartError {
     /// No model is named, and none was found.
     #[error(transparent)]
     NoModel(ChoiceError),
-    /// There is no usable provider or model.
+    /// No usable provider or model.
     #[error("{0}")]
     NoProvider(String),
     /// The conversation cannot be found or created.

@@ -20,7 +20,7 @@ use super::failure::UndoFailure;
 /// An editor that has files of the workspace open.
 #[derive(Clone, Copy)]
 pub struct ConnectedEditor<'a> {
-    /// The editor.
+    /// The client's editor, which has the files open.
     pub editor: &'a dyn Editor,
     /// Cancelled when the connection ends, which stops waiting for the editor.
     pub gone: &'a CancellationToken,

@@ -52,9 +52,9 @@ pub enum TakeBackError {
     /// The turn was not taken back, or not wholly.
     #[error("{}", why.message(which))]
     Failed {
-        /// The turn.
+        /// The turn that was to be undone.
         which: UndoTarget,
-        /// The reason.
+        /// The reason why it was not, or not wholly.
         why: UndoFailure,
     },
 }

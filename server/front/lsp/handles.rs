@@ -11,7 +11,7 @@ use crate::{
 /// Handles of the shared parts of a connection. Clones share them.
 #[derive(Clone)]
 pub(super) struct Handles {
-    /// The client.
+    /// The connected client.
     pub(super) client: LspClient,
     /// The engine that runs turns.
     pub(super) engine: Engine,

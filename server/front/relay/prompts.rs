@@ -23,7 +23,7 @@ pub struct Prompts {
 /// A prompt that is shown to a client.
 #[derive(Clone)]
 pub struct PendingPrompt {
-    /// The prompt.
+    /// The prompt, as clients are sent it.
     pub prompt: Arc<wire::Prompt>,
     /// The turn that waits for the answer.
     pub turn: TurnHandle,

@@ -87,7 +87,7 @@ pub struct MethodRow {
 pub enum MethodKind {
     /// Each has one response.
     Request,
-    /// It has none.
+    /// A notification: no result.
     Notification,
 }
 
@@ -121,7 +121,7 @@ macro_rules! methods {
             to: methods!(@side $side),
         }),+];
 
-        /// What reads and writes again the params and the result of each method.
+        /// Functions that read the params and the result of each method and write them again.
         #[cfg(test)]
         pub(super) const REWRITES: &[(&str, Rewrite, Option<Rewrite>)] = &[$(
             ($name, rewrite::<$params>, methods!(@rewrite $($result)?)),
@@ -205,7 +205,7 @@ methods! {
     DismissPrompt = notification to client "aside/prompt/dismiss" (DismissParams);
     /// Lists open prompts, and those of interrupted turns.
     ListPrompts = request to server "aside/prompt/pending" (Empty) -> PendingResult;
-    /// How the server is, for a status line.
+    /// The state of the server, for a status line.
     StatusChanged = notification to client "aside/status" (StatusParams);
     /// Calls a tool that runs in the editor.
     CallClientTool = request to client "aside/tool/call" (ToolCallParams) -> ToolCallResult;

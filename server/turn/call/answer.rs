@@ -134,7 +134,7 @@ impl NoAnswer {
         }
     }
 
-    /// Why there is no answer, in words for a person.
+    /// The reason why there is no answer, in words for a person.
     pub(super) fn in_words(&self) -> String {
         self.reason
             .of_no_answer(self.backend.as_ref(), self.why.as_deref())

@@ -159,7 +159,7 @@ fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
     call.finish_aside(cx, CallEnding { reason, text });
 }
 
-/// Why a question has no answer, in words for a person.
+/// The reason why a question has no answer, in words for a person.
 fn why_unanswered(cx: &Context, pair: &str) -> String {
     match cx.history.question(pair).map(|asked| asked.state()) {
         Some(QuestionState::Unanswered {

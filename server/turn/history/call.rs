@@ -61,13 +61,13 @@ pub enum RecordedAnswer {
 /// State of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallState {
-    /// Its response has no end on record, so the call is ignored.
+    /// Ignored, because its response has no end on record.
     Proposed,
     /// The model made the call, and nothing happened yet.
     Made,
     /// The call has to be prepared, with the answers so far.
     Due,
-    /// This prompt asks for permission to run.
+    /// Waiting for permission to run, by this prompt.
     Permission(PromptId),
     /// The call runs, or ran when the process ended.
     Running {
@@ -94,7 +94,7 @@ pub enum CallState {
 pub enum DeliveryState {
     /// Nobody was asked.
     Unasked,
-    /// This prompt asks.
+    /// Waiting for the answer to this prompt.
     Asked(PromptId),
     /// A person allowed it.
     Allowed,

@@ -29,7 +29,7 @@ pub struct TurnMemory {
 pub struct FailedQuestion {
     /// The tool that asked.
     pub tool: String,
-    /// The question.
+    /// The question that was asked in vain.
     pub question: Question,
     /// Reason why there is no answer.
     pub reason: Reason,

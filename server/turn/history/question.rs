@@ -32,7 +32,7 @@ pub enum QuestionState {
     Answered {
         /// The recorded answer.
         answer: Value,
-        /// The answerer.
+        /// The author of the answer.
         by: By,
         /// Whether the person answered for the rest of this turn.
         remember: bool,
@@ -65,7 +65,7 @@ impl QuestionHistory {
         &self.source
     }
 
-    /// The question.
+    /// The question as the tool asked it.
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question

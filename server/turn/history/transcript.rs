@@ -20,7 +20,7 @@ pub enum Item {
     User {
         /// The user's text.
         text: String,
-        /// Its attachments.
+        /// Files and images that came with the message.
         attachments: Vec<Attachment>,
     },
     /// A text of Aside's own, on the user's side.
@@ -29,7 +29,7 @@ pub enum Item {
     Steer(String),
     /// Text of the model.
     Text {
-        /// The text.
+        /// The text that the model wrote.
         text: String,
         /// Raw JSON that the provider needs back.
         opaque: Option<String>,

@@ -18,7 +18,7 @@ pub enum InquiryResponse {
     Answered {
         /// The answer, as its type wants it.
         answer: Value,
-        /// Who or what answered.
+        /// The author of the answer.
         by: By,
         /// The person said: for the rest of this turn.
         #[serde(default, skip_serializing_if = "is_false")]

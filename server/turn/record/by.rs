@@ -1,4 +1,4 @@
-//! Who or what answered a question.
+//! The author of an answer: a person, a model or the configuration.
 
 use serde::{Deserialize, Serialize};
 

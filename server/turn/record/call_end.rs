@@ -340,7 +340,7 @@ impl ResultReason {
     }
 }
 
-/// What happened, and why where that is known.
+/// An event and its reason, if that is known, in one sentence.
 fn because(happened: &str, why: &str) -> String {
     match why {
         "" => happened.to_owned(),

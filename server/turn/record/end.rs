@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::json::shallow;
 use crate::swapped::for_people;
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -67,7 +67,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// What a person may choose, in the order in which it is offered. A prompt that shows a change of a file (`diff`)
+    /// The choices of a person, in the order in which they are offered. A prompt that shows a change of a file (`diff`)
     /// does not offer `always`.
     #[must_use]
     pub fn options(diff: bool) -> &'static [Self] {

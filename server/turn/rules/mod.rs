@@ -32,8 +32,8 @@ pub struct Rules {
     pub refused: BTreeSet<(String, Feature)>,
     /// Rules of inquiries.
     pub inquiry: InquiryRules,
-    /// What a million tokens of input cost that are not cached, by model, in millionths of a US dollar. Of a model that is
-    /// not here the price is not known.
+    /// Price of a million uncached input tokens, by model, in millionths of a US dollar. A model that is missing here has no
+    /// known price.
     pub prices: BTreeMap<String, u64>,
     /// The final answer is JSON that fits a schema; the engine checks it.
     pub schema: bool,
@@ -104,7 +104,7 @@ pub enum Target {
     Assistant(Option<Assistant>),
 }
 
-/// What runs unasked.
+/// The mode of permissions: which calls run without a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -164,13 +164,13 @@ pub enum ResultRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct CommandRules {
-    /// What runs unasked inside the sandbox.
+    /// Commands that run inside the sandbox without a prompt.
     pub allow: Vec<String>,
-    /// What asks, whatever else allows it.
+    /// Commands that need a prompt, whatever else allows them.
     pub ask: Vec<String>,
-    /// What never runs.
+    /// Commands that never run.
     pub deny: Vec<String>,
-    /// What runs unasked outside the sandbox, as a line of its own without anything that a shell expands.
+    /// Commands that run outside the sandbox without a prompt, each as a line of its own that a shell would not expand.
     pub unsandboxed: Vec<String>,
 }
 
@@ -185,16 +185,16 @@ pub struct Detached {
     pub tool: DetachedMode,
 }
 
-/// What happens where somebody must be asked and nobody is there.
+/// Outcome of prompts that nobody is there to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DetachedMode {
-    /// What can be decided without a person is.
+    /// Decide without a person, as far as the rules allow.
     Auto,
     /// A question's default answers it; the rest is refused.
     Defaults,
-    /// What would have been asked is refused.
+    /// Refuse.
     Deny,
     /// The turn stops at the prompt and can be resumed there.
     Stop,
@@ -258,7 +258,7 @@ pub struct Assistant {
     pub differs: bool,
 }
 
-/// How a model is asked a question. The setting is `conversation.inquiry.strategy`.
+/// The form of an inquiry to a model. The setting is `conversation.inquiry.strategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -191,7 +191,7 @@ fn action(title: &str, does: ActionEffect) -> MessageAction {
     }
 }
 
-/// What can be chosen. Where a yes lets something happen, `No` is the first: some clients open a message under
+/// The choices of a prompt. Where a yes lets something happen, `No` is the first: some clients open a message under
 /// the hands of a person who types, with its first action chosen, so that an Enter meant for the text takes it.
 pub(super) fn choices(prompt: &Prompt) -> Vec<MessageAction> {
     let mut actions = answers(prompt);

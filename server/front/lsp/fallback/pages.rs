@@ -18,8 +18,8 @@ use super::{super::client::reply::ReplyError, state::Fallback};
 
 /// Time limit for a client's word that it shows a page.
 const SHOWING: Duration = Duration::from_secs(10);
-/// How long a client has to draw a page before the message that asks about it comes: one that asks at once does so
-/// before it draws, and the page is not on the screen while its message is.
+/// Time for a client to draw a page before the message about it is sent. Some clients show a message before they draw,
+/// so that the page would not be on the screen while its message is.
 const DRAWING: Duration = Duration::from_millis(100);
 
 /// Whether a page is on the screen.

@@ -189,8 +189,8 @@ async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt, place: MessagePlac
     )
 }
 
-/// Where the whole of a prompt is, whose page of this name was to be shown before its message. `approval`: a yes to it
-/// lets something happen.
+/// The place where a prompt can be read whole, after the client was asked to show its page of this name. `approval`: a
+/// yes lets something happen.
 fn on_page(shown: PageShown, approval: bool, name: String) -> FullPrompt {
     match (shown, approval) {
         // Where nothing is said, another message of ours may stand in the way of the page. A question can be answered
