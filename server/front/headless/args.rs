@@ -32,7 +32,7 @@ pub struct Cli {
     /// Run in this folder instead of the current one
     #[arg(long, global = true, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// Write the log to this file instead of standard error
+    /// Write diagnostic messages to this file instead of standard error
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
     /// The command to run.
@@ -55,23 +55,23 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Play a complete turn in a temporary folder, without a key or network
     Demo {
-        /// Play this script instead of the built-in one
+        /// Play this script of a model's replies instead of the built-in one
         #[arg(long, value_name = "FILE")]
         script: Option<PathBuf>,
-        /// Keep the project and the conversation in this folder
+        /// Keep the demo's files and its conversation in this folder
         #[arg(long, value_name = "DIR")]
         into: Option<PathBuf>,
     },
     /// List, show and change conversations
     #[command(subcommand)]
     Conversation(ConversationCommand),
-    /// Show the effective configuration or its schema
+    /// Show the values of all settings, or the schema of aside.toml
     #[command(subcommand)]
     Config(Config),
     /// List models
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Trust this workspace: let its aside.toml start programs and change all settings
+    /// Trust this workspace: let its aside.toml start programs, define tools and change more settings
     Trust {
         /// Revoke the trust in this workspace
         #[arg(long)]
@@ -83,10 +83,10 @@ pub enum Command {
     /// List MCP servers, import them from other programs, and log in to them
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// List and revoke permanent approvals in this workspace
+    /// List and revoke approvals: calls that you allowed for always in this workspace
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Check what Aside needs here, and advise on problems
+    /// Check the key, the model, the sandbox and the programs that Aside needs, and advise on problems
     Doctor,
     /// Print a completion script for a shell
     Completions {
@@ -98,9 +98,9 @@ pub enum Command {
 /// Arguments of `aside run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Message to send; '-' reads it from standard input. Beside a message, piped input is an attachment
+    /// Message to send; '-' reads it from standard input. Input that is piped in beside a message is attached to it
     pub message: Option<String>,
-    /// Model to use, as provider/model
+    /// Model to use, as provider/model; `aside model list` shows all
     #[arg(short, long, value_name = "ID")]
     pub model: Option<String>,
     /// The conversation to continue.
@@ -112,17 +112,18 @@ pub struct RunArgs {
     /// Tools to turn on and off.
     #[command(flatten)]
     pub tools: ToolDirectives,
-    /// Tool use: auto, none, required, or the name of the tool to call
+    /// Whether the model calls tools: auto (as it likes), none, required (at least one), or the name of the one to call
     #[arg(long, value_name = "CHOICE", value_parser = value::tool_choice)]
     pub tool_choice: Option<ToolChoice>,
-    /// Permission mode: ask (default), edits, plan or auto
+    /// What runs without asking: ask (only reading, the default), edits (also changes of files), auto (also commands in
+    /// the sandbox); or plan, which only reads and asks for nothing
     #[arg(long, value_parser = value::mode)]
     pub mode: Option<Mode>,
-    /// Answer a question in advance, or an open prompt together with --resume (repeatable)
+    /// Answer a tool's question in advance, or, with --resume, a prompt that an interrupted turn has printed (repeatable)
     #[arg(long = "answer", value_name = "TOOL.QUESTION=VALUE | PROMPT_ID=VALUE", value_parser = AnswerFlag::parse)]
     pub answers: Vec<AnswerFlag>,
-    /// Policy if nobody can be asked: auto, defaults, deny or stop; for all prompts, or for one kind: run, deliver or
-    /// tool (repeatable)
+    /// Decide prompts when nobody can be asked: auto (rules and models), defaults (default answers), deny (refuse) or stop
+    /// (until --resume). KIND is run (a call), deliver (a result for the model) or tool (a question) (repeatable)
     #[arg(long, value_name = "MODE | KIND=MODE", value_parser = DetachedFlag::parse)]
     pub detached: Vec<DetachedFlag>,
     /// Never ask, even on a terminal
@@ -134,7 +135,7 @@ pub struct RunArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
-    /// Maximum number of provider requests in this turn
+    /// Maximum number of requests to the model in this turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
     /// Maximum cost of this turn in US dollars
@@ -143,16 +144,16 @@ pub struct RunArgs {
     /// Maximum duration of this turn, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub timeout: Option<Duration>,
-    /// Exit with code 3 if anything was refused, except by the mode given with --mode
+    /// Exit with code 3 if any call was refused, except by the mode given with --mode
     #[arg(long)]
     pub strict: bool,
-    /// Trust this workspace for this run
+    /// Trust this workspace for this run, as `aside trust` does for good
     #[arg(long)]
     pub trust: bool,
-    /// Run commands without a sandbox
+    /// Run commands without the sandbox: they reach all that you can reach
     #[arg(long)]
     pub unsandboxed: bool,
-    /// Set a configuration value (repeatable)
+    /// Set a value of the configuration for this run; `aside config show` lists the keys (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = value::setting)]
     pub settings: Vec<String>,
 }
@@ -219,7 +220,7 @@ pub enum ConversationCommand {
     Fork {
         /// Conversation to copy
         id: String,
-        /// Last turn of the copy: its id, or its number as shown
+        /// Last turn of the copy: its id, or its number in `aside conversation show` [default: the last]
         #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
@@ -227,7 +228,7 @@ pub enum ConversationCommand {
     Undo {
         /// Conversation that contains the turn [default: the newest]
         id: Option<String>,
-        /// Turn to undo: its id, or its number as shown [default: the last]
+        /// Turn to undo: its id, or its number in `aside conversation show` [default: the last]
         #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
@@ -241,7 +242,7 @@ pub enum ConversationCommand {
 /// Commands of `aside mcp`.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// Start the servers of this workspace, if it is trusted, and list their tools
+    /// List all servers and, if this workspace is trusted, start them and list their tools
     List,
     /// Import servers from the configuration file of another program into your aside.toml
     Import {
@@ -264,7 +265,7 @@ pub enum McpCommand {
 /// Commands of `aside approvals`.
 #[derive(Debug, Subcommand)]
 pub enum Approvals {
-    /// List permanent approvals: calls that run without asking again
+    /// List the calls that run here without asking again, because you allowed them for always
     List,
     /// Revoke an approval, from the next turn on
     Revoke {
@@ -276,7 +277,7 @@ pub enum Approvals {
 /// Commands of `aside config`.
 #[derive(Debug, Subcommand)]
 pub enum Config {
-    /// Show effective values and the layer that each comes from
+    /// Show the value of each setting, and the file or flag that it comes from
     Show {
         /// Show only this key and those below it
         key: Option<String>,
@@ -288,7 +289,7 @@ pub enum Config {
 /// Commands of `aside model`.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// List the models of all usable providers
+    /// List the models of all providers that have a key or need none
     List,
 }
 
