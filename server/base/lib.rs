@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`api`] | the APIs that providers speak, by name: words of `aside.toml` |
+//! | [`diff`] | differences between two texts, by lines |
 //! | [`digest`] | SHA-256 in hex: the names of files, blobs and approvals |
 //! | [`environment`] | the environment of the process without its secrets, and the part that child processes get |
 //! | [`folder`] | the identity of the folder that a path leads to |
@@ -16,6 +17,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod api;
+pub mod diff;
 pub mod digest;
 pub mod environment;
 pub mod folder;

@@ -1,4 +1,4 @@
-//! Bytes beside the log, named by their SHA-256: large outputs, files before an edit, attached images and PDFs.
+//! Bytes beside the log, named by their SHA-256: large outputs, files before and after an edit, attached images and PDFs.
 
 use std::{
     fs::{self, File},

@@ -23,7 +23,7 @@ pub struct Record {
     pub time: Duration,
     /// Id of the turn; `None` for an entry of the conversation itself.
     pub turn: Option<String>,
-    /// The content.
+    /// The content of the line.
     pub entry: Entry,
 }
 
@@ -52,7 +52,7 @@ pub enum Entry {
     },
     /// Reserved: a new base for the prefix.
     Compacted {
-        /// The base.
+        /// The new base, kept as it was read.
         #[serde(serialize_with = "shallow")]
         base: Value,
     },
@@ -203,7 +203,7 @@ pub struct Changed {
     pub provider: Option<String>,
 }
 
-/// A change of one file by a call, with the data for undo. Recorded before the file is written.
+/// A change of one file by a call, with its texts, for clients and for undo. Recorded before the file is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// Place of the call in its turn.
@@ -212,7 +212,7 @@ pub struct Edit {
     pub path: String,
     /// Blob of the content before; `None` for a new file.
     pub before: Option<String>,
-    /// SHA-256 of the content after; `None` if the file was deleted.
+    /// Blob of the content after; `None` if the file was deleted.
     pub after: Option<String>,
     /// Unix permission bits before, for a file that undo has to create again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::{
     CallPlan, Planning, ToolRun,
     frame::{EditBase, KnownFile, WrittenTo},
-    output::cut,
     workspace::TextFile,
 };
 use aside_base::{
+    diff::unified,
     digest::sha256,
     visible::{hidden_added, short_line},
 };
@@ -17,9 +17,6 @@ use aside_turn::{
     effect::CallWork,
     input::{Preview, ToolOutcome, ToolOutput},
 };
-
-/// Bytes of a diff that goes to the model or to clients.
-const DIFF: usize = 64 << 10;
 
 /// A change that can be made.
 pub(super) struct FileChange {
@@ -127,7 +124,6 @@ impl FileChange {
 
     /// The result for the model, which says how the file is now if it is not as the model wanted it.
     fn output_for_model(&self, text: &str, put: &WrittenTo) -> ToolOutput {
-        let old = self.file.old.as_ref().map_or("", |file| &file.text);
         let verb = if self.file.old.is_some() {
             "Changed"
         } else {
@@ -149,9 +145,7 @@ impl FileChange {
             );
             content.push_str(&unified(&self.file.path, &self.new, text));
         }
-        let mut output = ToolOutput::text(content);
-        output.diff = Some(unified(&self.file.path, old, text));
-        output
+        ToolOutput::text(content)
     }
 
     fn kept_as_it_was(&self, work: &CallWork) -> ToolOutcome {
@@ -182,20 +176,5 @@ fn fitted(old: Option<&TextFile>, text: String) -> String {
     if old.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
         text.push_str(end);
     }
-    text
-}
-
-/// A unified diff, cut where it is very long.
-fn unified(path: &str, old: &str, new: &str) -> String {
-    let diff = similar::TextDiff::configure()
-        .timeout(std::time::Duration::from_millis(500))
-        .diff_lines(old, new);
-    let (from, to) = (format!("a/{path}"), format!("b/{path}"));
-    let mut text = diff
-        .unified_diff()
-        .context_radius(3)
-        .header(&from, &to)
-        .to_string();
-    cut(&mut text, DIFF, "\n[the rest of the diff is left out]\n");
     text
 }

@@ -301,15 +301,18 @@ async fn is_on_record_before_it_happens() {
 }
 
 #[tokio::test]
-async fn clients_get_the_diff_and_the_model_knows_its_own_edit() {
+async fn both_texts_are_kept_and_the_model_knows_its_own_edit() {
     let mut trial = read("one\ntwo\n").await;
     trial.call = CallKey(1);
     trial.prepared("edit_file", args("two", "2")).await;
     let ToolOutcome::Success(output) = trial.run("edit_file", args("two", "2")).await else {
         panic!("it is there")
     };
-    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
-    assert_eq!(output.diff.as_deref(), Some(diff));
+    for text in ["one\ntwo\n", "one\n2\n"] {
+        let blob = sha256(text.as_bytes());
+        let kept = (trial.context.read_blob)(&blob, 0..99).unwrap();
+        assert_eq!(kept, text.as_bytes());
+    }
     assert_eq!(
         output.details,
         Some(json!({"read": {"a.txt": sha256(b"one\n2\n")}}))

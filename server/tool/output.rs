@@ -123,8 +123,7 @@ pub(super) fn cut(text: &mut String, bytes: usize, note: &str) {
     if text.len() <= bytes {
         return;
     }
-    let whole = (0..=bytes).rev().find(|at| text.is_char_boundary(*at));
-    text.truncate(whole.unwrap_or_default());
+    text.truncate(text.floor_char_boundary(bytes));
     text.push_str(note);
 }
 

@@ -84,7 +84,6 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
         content,
         summary,
         details: Some(details),
-        diff: None,
     };
     Ok(ToolOutcome::Success(output))
 }

@@ -104,14 +104,6 @@ impl Context {
         }
     }
 
-    /// Records the result of a call. The change that it made is for clients alone.
-    pub(crate) fn record_result(&mut self, result: Event, change: Option<String>) {
-        self.record(result);
-        if let Some(Effect::Tell(Update::ToolResult { diff, .. })) = self.out.back_mut() {
-            *diff = change;
-        }
-    }
-
     /// Counts the usage of a broken response, which was paid for all the same.
     pub(crate) fn pay_broken(&mut self, usage: &Usage) {
         self.usage.count(usage);

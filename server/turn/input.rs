@@ -139,8 +139,6 @@ pub struct ToolOutput {
     pub summary: String,
     /// Other data for the record, such as the files that were read and their hashes.
     pub details: Option<Value>,
-    /// The change that was made, for clients.
-    pub diff: Option<String>,
 }
 
 impl ToolOutput {
@@ -171,7 +169,6 @@ impl ToolOutput {
             content,
             summary,
             details: None,
-            diff: None,
         }
     }
 }

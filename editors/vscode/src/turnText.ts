@@ -1,6 +1,6 @@
 // The text of a turn as markdown.
 import { escaped, fenced } from './text';
-import type { Outcome, TurnCompleted, Update, Usage } from './wire';
+import type { Outcome, ShownChange, TurnCompleted, Update, Usage } from './wire';
 
 const RESULTS = { ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
 const INQUIRIES = {
@@ -12,6 +12,7 @@ const INQUIRIES = {
 export class TurnText {
   private parts: { text: string; step?: number; call?: string; isBelow?: boolean }[] = [];
   private readonly calls = new Map<string, { title: string; running: boolean }>();
+  private readonly changes = new Map<string, string>();
   private readonly questions = new Map<string, string>();
   usage?: Usage;
   outcome?: Outcome;
@@ -30,6 +31,9 @@ export class TurnText {
           step: update.step,
           running: update.status === 'running',
         });
+      case 'edit':
+        this.changes.set(update.callId, update.changes.map(changed).join('\n\n'));
+        return;
       case 'toolResult':
         return this.result(update);
       case 'question':
@@ -102,11 +106,10 @@ export class TurnText {
     callId,
     status,
     summary,
-    diff,
     exitStatus,
   }: Extract<Update, { kind: 'toolResult' }>): void {
     const sign = exitStatus ? RESULTS.error : RESULTS[status];
-    const more = diff ? fenced(diff, 'diff') : status === 'error' ? escaped(summary) : '';
+    const more = this.changes.get(callId) ?? (status === 'error' ? escaped(summary) : '');
     this.call(callId, sign, this.calls.get(callId)?.title ?? callId, { more });
   }
 
@@ -127,6 +130,10 @@ export class TurnText {
     if (question) this.note(`- ${escaped(question)} → ${escaped(text)}`);
   }
 }
+
+/** A change of a file, or why it cannot be shown. */
+const changed = ({ diff, missing = '' }: ShownChange): string =>
+  diff === undefined ? escaped(missing) : fenced(diff, 'diff');
 
 /** Tokens and US dollars, in a few words. */
 export function spent({

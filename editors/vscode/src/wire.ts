@@ -56,6 +56,7 @@ export type AnswerType =
   | ({ type: 'text'; format?: 'email' | 'uri' | 'date' | 'date-time' } & Bounds)
   | { type: 'secret' };
 
+export type ShownChange = { uri: string; diff?: string; missing?: string };
 export type Diff = { kind: 'diff'; uri: string; version?: number; old: string; new: string };
 
 export interface Prompt extends OfTurn {
@@ -108,7 +109,6 @@ export type Update =
       status: 'ok' | 'error' | 'cancelled' | 'denied';
       summary: string;
       exitStatus?: number;
-      diff?: string;
     }
   | {
       kind: 'question';
@@ -128,7 +128,7 @@ export type Update =
       text: string;
     }
   | { kind: 'inquiry'; callIds: string[]; status: 'asked' | 'answered' | 'failed' }
-  | { kind: 'edit'; callId: string; uris: string[] }
+  | { kind: 'edit'; callId: string; changes: ShownChange[] }
   | { kind: 'steered'; text: string }
   | { kind: 'retry'; attempt: number; afterMs: number; reason: string; discardStep?: number }
   | { kind: 'notice'; level: 'info' | 'warning'; text: string }

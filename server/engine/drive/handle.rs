@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aside_session::record::Edit;
 use aside_turn::{
     effect::{DismissReason, End, Prompt, Update},
     input::{Input, PromptAnswer},
@@ -34,8 +35,8 @@ pub enum TurnMessage {
     Edited {
         /// The provider's id of the call.
         call_id: String,
-        /// The files, as URIs.
-        uris: Vec<String>,
+        /// The changes, in order.
+        edits: Vec<Edit>,
     },
     /// The conversation got a title.
     Title(String),

@@ -1,16 +1,13 @@
 //! Engine services for tools: the log of edits and live output. Also keeps secrets from reaching anything but the tool
 //! that asked for them.
 
-use aside_session::record::Entry;
-use aside_session::record::{self};
+use aside_session::record::{Edit, Entry};
 use aside_tool::FileEdit;
 use aside_tool::question_without_secrets;
 use aside_tool::value_without_secrets;
 use aside_tool::without_secrets;
-use aside_tool::workspace::file_uri;
 use std::{
     collections::HashMap,
-    path::Path,
     sync::{Arc, Mutex},
 };
 
@@ -62,7 +59,6 @@ impl Secrets {
             content: clean(output.content),
             summary: clean(output.summary),
             details: output.details.map(|it| value_without_secrets(it, &secrets)),
-            diff: output.diff.map(clean),
         };
         match outcome {
             ToolOutcome::Success(done) => ToolOutcome::Success(output(done)),
@@ -75,45 +71,55 @@ impl Secrets {
     }
 }
 
+/// Changes of files by calls whose results are not on record yet.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct Edits(Arc<Mutex<HashMap<CallKey, Vec<Edit>>>>);
+
+impl Edits {
+    /// Adds a change.
+    pub(in crate::engine) fn add(&self, edit: Edit) {
+        let call = CallKey(edit.call);
+        lock(&self.0).entry(call).or_default().push(edit);
+    }
+
+    /// The changes that a call made, at its result.
+    pub(in crate::engine) fn take(&self, call: CallKey) -> Vec<Edit> {
+        lock(&self.0).remove(&call).unwrap_or_default()
+    }
+}
+
 /// Services for the tools of a turn.
 #[derive(Clone)]
 pub(in crate::engine) struct Hooks {
     pub(in crate::engine) writer: Arc<LogWriter>,
     pub(in crate::engine) happenings: mpsc::Sender<Happening>,
     pub(in crate::engine) secrets: Secrets,
+    pub(in crate::engine) edits: Edits,
 }
 
 impl Hooks {
     /// Records an edit, before the file is changed.
-    pub(in crate::engine) fn record_edit(
-        &self,
-        root: &Path,
-        edit: &FileEdit,
-    ) -> std::io::Result<()> {
-        let entry = Entry::Edit(record::Edit {
+    pub(in crate::engine) fn record_edit(&self, edit: &FileEdit) -> std::io::Result<()> {
+        let edit = Edit {
             call: edit.call.0,
             path: edit.path.clone(),
             before: edit.before.clone(),
             after: edit.after.clone(),
             mode: None,
-        });
-        self.writer.append(&entry)?;
-        let uri = file_uri(&root.join(&edit.path));
-        self.say(Happening::Edit(edit.call, uri));
+        };
+        self.writer.append(&Entry::Edit(edit.clone()))?;
+        self.edits.add(edit);
         Ok(())
     }
 
     /// Passes on output of a running call, unless the call was given a secret.
     pub(in crate::engine) fn output(&self, call: CallKey, text: &str) {
         if !self.secrets.has(call) {
-            self.say(Happening::Output(call, text.to_owned()));
-        }
-    }
-
-    /// Sends without waiting. A piece is dropped if the queue is full, because the result contains all output.
-    fn say(&self, happening: Happening) {
-        if let Err(error) = self.happenings.try_send(happening) {
-            tracing::debug!(%error, "a piece of live output was left out");
+            // A piece is dropped if the queue is full, because the result contains all output.
+            let piece = Happening::Output(call, text.to_owned());
+            if let Err(error) = self.happenings.try_send(piece) {
+                tracing::debug!(%error, "a piece of live output was left out");
+            }
         }
     }
 }
@@ -140,7 +146,6 @@ mod tests {
             content: "got hunter2, hunter2".into(),
             summary: "hunter2".into(),
             details: Some(json!({"k": "hunter2"})),
-            diff: Some("+hunter2".into()),
         };
         let clean = format!(
             "{:?}",

@@ -15,7 +15,7 @@ use aside_tool::{ToolContext, registry::Registry};
 use aside_turn::{
     Effect,
     effect::{self, CallWork, End, RequestKind},
-    input::{Input, ToolOutcome},
+    input::Input,
     question::Answer,
     record::{CallKey, Event, Outcome, Word},
     response::Feature,
@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 use super::{
     assistants::Assistants,
     handle::TurnMessage,
-    hooks::Secrets,
+    hooks::{Edits, Secrets},
     live::LiveQuestions,
     notice::TurnNotice,
     state::ConversationState,
@@ -54,20 +54,14 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) context: Arc<ToolContext>,
     pub(in crate::engine) approvals: Approvals,
     pub(in crate::engine) secrets: Secrets,
+    pub(in crate::engine) edits: Edits,
     pub(in crate::engine) live: LiveQuestions,
     pub(in crate::engine) front: mpsc::Sender<TurnMessage>,
     pub(in crate::engine) happenings: mpsc::Receiver<Happening>,
     pub(in crate::engine) tasks: TurnTasks,
-    pub(in crate::engine) calls: Calls,
+    pub(in crate::engine) call_ids: HashMap<CallKey, String>,
     pub(in crate::engine) trace: Trace,
     pub(in crate::engine) end: Option<End>,
-}
-
-/// Provider ids of calls, and the files that each call has changed.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct Calls {
-    ids: HashMap<CallKey, String>,
-    edited: HashMap<CallKey, Vec<String>>,
 }
 
 impl Performer {
@@ -77,7 +71,13 @@ impl Performer {
     /// Fails if an event could not be written to disk: the effects after it must not happen.
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), String> {
         match effect {
-            Effect::Record(event) => return self.record(event),
+            Effect::Record(event) => {
+                let edited = self.edited(&event);
+                self.record(event)?;
+                if let Some(edited) = edited {
+                    self.tell(edited).await;
+                }
+            }
             Effect::Prepare(work) => self.prepare(work),
             Effect::Run(work) => self.run(work),
             Effect::Stop(call) => self.tasks.stop(call),
@@ -105,7 +105,7 @@ impl Performer {
 
     fn record(&mut self, event: Event) -> Result<(), String> {
         if let Event::ToolCall { call, id, .. } = &event {
-            self.calls.ids.insert(*call, id.clone());
+            self.call_ids.insert(*call, id.clone());
         }
         if let Event::Learned { model, refuses } = &event {
             self.learned.insert((model.clone(), refuses.clone()));
@@ -124,7 +124,7 @@ impl Performer {
     }
 
     fn prepare(&mut self, work: CallWork) {
-        self.calls.ids.insert(work.call, work.id.clone());
+        self.call_ids.insert(work.call, work.id.clone());
         self.secrets.of(&work);
         let (registry, context) = (self.registry.clone(), self.context.clone());
         let (call, limit) = (work.call, self.context.limits.time);
@@ -207,33 +207,22 @@ impl Performer {
     /// Handles an event of a task or a tool. Returns the input for the turn, if there is one.
     pub(super) async fn incoming(&mut self, happening: Happening) -> Option<Input> {
         match happening {
-            Happening::Turn(input) => {
-                if let Input::Finished(call, outcome) = &input {
-                    self.edited(*call, outcome).await;
-                }
-                Some(input)
-            }
+            Happening::Turn(input) => Some(input),
             Happening::Output(call, text) => {
-                if let Some(call_id) = self.calls.ids.get(&call).cloned() {
+                if let Some(call_id) = self.call_ids.get(&call).cloned() {
                     self.tell(TurnMessage::ToolOutput { call_id, text }).await;
                 }
-                None
-            }
-            Happening::Edit(call, uri) => {
-                self.calls.edited.entry(call).or_default().push(uri);
                 None
             }
         }
     }
 
-    async fn edited(&mut self, call: CallKey, outcome: &ToolOutcome) {
-        let uris = self.calls.edited.remove(&call).unwrap_or_default();
-        if let (ToolOutcome::Success(_), Some(call_id)) =
-            (outcome, self.calls.ids.get(&call).cloned())
-            && !uris.is_empty()
-        {
-            self.tell(TurnMessage::Edited { call_id, uris }).await;
-        }
+    /// The changes of files by a call, if this is its result.
+    fn edited(&self, event: &Event) -> Option<TurnMessage> {
+        let call = event.success()?;
+        let edits = self.edits.take(call);
+        let call_id = self.call_ids.get(&call)?.clone();
+        (!edits.is_empty()).then_some(TurnMessage::Edited { call_id, edits })
     }
 
     /// Updates the state that tools may read before the turn handles an input: whether a person could be asked.

@@ -27,8 +27,6 @@ pub(in crate::engine) enum Happening {
     Turn(Input),
     /// Output of a running call.
     Output(CallKey, String),
-    /// A file that a call is about to change.
-    Edit(CallKey, String),
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,16 @@
 //! Opens a conversation and starts a turn in it, or resumes the interrupted one.
 
-use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use aside_session::{
     approvals::Approvals,
     attach::AttachedFile,
+    blobs::Blobs,
     conversation::Conversation,
     record::{Entry, Frozen, TurnLimits, TurnOptions},
     replay,
@@ -31,10 +37,10 @@ use crate::engine::{
     drive::{
         TurnDriver,
         handle::{QUEUE, TurnHandle, TurnMessage},
-        hooks::{Hooks, Secrets},
+        hooks::{Edits, Hooks, Secrets},
         live::LiveQuestions,
         notice::TurnNotice,
-        performer::{Calls, Performer},
+        performer::Performer,
         state::ConversationState,
         tasks::TurnTasks,
         trace::Trace,
@@ -49,6 +55,10 @@ pub struct StartedTurn {
     pub handle: TurnHandle,
     /// Id of the turn's model.
     pub model: String,
+    /// Root of the workspace.
+    pub root: PathBuf,
+    /// Blobs of the conversation.
+    pub blobs: Blobs,
     /// Messages of the turn, up to [`TurnMessage::End`].
     pub messages: mpsc::Receiver<TurnMessage>,
     task: JoinHandle<Option<ConversationState>>,
@@ -108,6 +118,7 @@ impl Engine {
             front,
         };
         let model = setup.parts.rules.model.id.clone();
+        let root = setup.request.root.clone();
         let driver = Box::pin(setup.driver(lease.take_state())).await;
         if driver.is_err()
             && is_new
@@ -120,6 +131,8 @@ impl Engine {
         Ok(StartedTurn {
             handle,
             model,
+            root,
+            blobs: conversation.blobs(),
             messages,
             task: tokio::spawn(driver.run()),
             lease,
@@ -317,11 +330,12 @@ impl DriverSetup {
         workspace: Workspace,
     ) -> Performer {
         let (say, happenings) = mpsc::channel(QUEUE);
-        let secrets = Secrets::default();
+        let (secrets, edits) = (Secrets::default(), Edits::default());
         let hooks = Hooks {
             writer: writer.clone(),
             happenings: say.clone(),
             secrets: secrets.clone(),
+            edits: edits.clone(),
         };
         let live = LiveQuestions::default();
         live.attend(self.request.client.is_some());
@@ -342,11 +356,12 @@ impl DriverSetup {
             context: Arc::new(context),
             approvals: self.approvals,
             secrets,
+            edits,
             live,
             front: self.front,
             happenings,
             tasks: TurnTasks::new(say),
-            calls: Calls::default(),
+            call_ids: HashMap::new(),
             trace: Trace::default(),
             end: None,
         }

@@ -20,9 +20,8 @@ impl DriverSetup {
         let approved = self.approvals.read().unwrap_or_default();
         let blobs = self.conversation.blobs();
         let (keep, read) = (blobs.clone(), blobs);
-        let root = self.request.root.clone();
         let (edits, live) = (hooks.clone(), hooks.clone());
-        let (state_dir, folder) = (self.state_dir.clone(), root.clone());
+        let (state_dir, folder) = (self.state_dir.clone(), self.request.root.clone());
         let (kept, writer, people) = (
             self.approvals.clone(),
             hooks.writer.clone(),
@@ -31,7 +30,7 @@ impl DriverSetup {
         ToolContext {
             files: Files::new(workspace, self.request.editor.clone()),
             seen: Mutex::new(seen),
-            record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
+            record_edit: Box::new(move |edit| edits.record_edit(edit)),
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
             read_blob: Box::new(move |id, range| read.read(id, range)),
             output: Box::new(move |call, text| live.output(call, text)),

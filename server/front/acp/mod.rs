@@ -14,7 +14,6 @@
 //! | `form` | questions as forms (pure) |
 //! | `permission` | permissions (pure) |
 //! | `content` | text and attachments of a prompt |
-//! | `whole` | whole texts from a diff |
 //! | `updates` | Aside's updates as those of the protocol (pure) |
 //! | `documents` | the client's files |
 //! | `capabilities` | capabilities of the client and of Aside |
@@ -45,7 +44,6 @@ mod session;
 mod turns;
 mod updates;
 mod view;
-mod whole;
 
 use std::{
     io::{self, Read, Write},

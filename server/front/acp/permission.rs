@@ -1,9 +1,9 @@
 //! Permissions: the request and the reading of the client's answer. Pure.
 
 use agent_client_protocol_schema::v1::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SessionId, ToolCallContent, ToolCallLocation, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields,
+    Diff, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, SessionId, ToolCallContent,
+    ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use aside_base::visible::{in_sight, visible};
 use aside_session::export::fenced;
@@ -14,7 +14,7 @@ use aside_turn::{
 };
 use serde_json::Value;
 
-use super::updates::{FileChange, file_path, text};
+use super::updates::{file_path, text};
 use crate::front::wire::{Preview, Prompt, PromptKind};
 
 /// Id of the option that delivers a result to the model.
@@ -83,8 +83,7 @@ fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
     match &prompt.preview {
         Some(Preview::Diff { uri, old, new, .. }) => content.extend(file_path(uri).map(|path| {
             let old = Some(old.clone()).filter(|old| !old.is_empty());
-            let new = new.clone();
-            FileChange { path, old, new }.content()
+            ToolCallContent::Diff(Diff::new(path, new.clone()).old_text(old))
         })),
         Some(Preview::Command { text: command, cwd }) => {
             let command = fenced("sh", &in_sight(command));

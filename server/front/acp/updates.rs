@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::capabilities::ClientAbilities;
-use crate::front::wire::{CallStatus, Update, Usage};
+use crate::front::wire::{CallStatus, Update, Usage, changes::ShownChange};
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
 const OUTPUT: usize = 32 * 1024;
@@ -54,17 +54,8 @@ struct ShownCall {
     shows_diff: bool,
     output: String,
     left_out: usize,
-    /// The file that the call changed last.
-    file: Option<PathBuf>,
-}
-
-/// A change of one file, with both texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileChange {
-    pub(super) path: PathBuf,
-    /// The text before; `None` for a new file.
-    pub(super) old: Option<String>,
-    pub(super) new: String,
+    /// Changes that the permission prompt did not show.
+    changes: Vec<ShownChange>,
 }
 
 impl ShownTurn {
@@ -89,12 +80,8 @@ impl ShownTurn {
         }
     }
 
-    /// The protocol's updates for an update. A result's `change` replaces its diff.
-    pub(super) fn update(
-        &mut self,
-        update: Update,
-        change: Option<FileChange>,
-    ) -> Vec<SessionUpdate> {
+    /// The protocol's updates for an update.
+    pub(super) fn update(&mut self, update: Update) -> Vec<SessionUpdate> {
         match update {
             Update::Text { step, text } => {
                 let chunk =
@@ -108,8 +95,8 @@ impl ShownTurn {
             }
             Update::ToolCall { .. } => self.call(update),
             Update::ToolOutput { call_id, text } => self.output(&call_id, &text),
-            Update::ToolResult { .. } => self.result(update, change),
-            Update::Edit { call_id, uris } => self.edited(&call_id, &uris),
+            Update::ToolResult { .. } => self.result(update),
+            Update::Edit { call_id, changes } => self.edited(&call_id, changes),
             Update::Retry {
                 after_ms,
                 reason,
@@ -162,12 +149,6 @@ impl ShownTurn {
         if let Some(call) = self.calls.get_mut(call) {
             call.shows_diff = true;
         }
-    }
-
-    /// The file that a call changed, if the change was not shown yet.
-    pub(super) fn unseen_change(&self, call: &str) -> Option<&Path> {
-        let call = self.calls.get(call)?;
-        call.file.as_deref().filter(|_| !call.shows_diff)
     }
 
     /// Known cost of the session so far.
@@ -231,7 +212,7 @@ impl ShownTurn {
             shows_diff: false,
             output: String::new(),
             left_out: 0,
-            file: None,
+            changes: Vec::new(),
         };
         self.calls.insert(call_id, shown);
         vec![SessionUpdate::ToolCall(call.raw_input(arguments))]
@@ -259,25 +240,26 @@ impl ShownTurn {
         Vec::new()
     }
 
-    fn edited(&mut self, call: &str, uris: &[String]) -> Vec<SessionUpdate> {
+    fn edited(&mut self, call: &str, changes: Vec<ShownChange>) -> Vec<SessionUpdate> {
         let Some(call) = self.calls.get_mut(call) else {
             return Vec::new();
         };
-        let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| file_path(uri)).collect();
-        call.file = paths.last().cloned();
-        let locations: Vec<_> = paths.into_iter().map(ToolCallLocation::new).collect();
+        let paths = changes.iter().filter_map(|change| file_path(&change.uri));
+        let locations: Vec<_> = paths.map(ToolCallLocation::new).collect();
+        if !call.shows_diff {
+            call.changes = changes;
+        }
         let fields = ToolCallUpdateFields::new().locations(locations);
         let update = ToolCallUpdate::new(call.id.clone(), fields);
         vec![SessionUpdate::ToolCallUpdate(update)]
     }
 
-    fn result(&mut self, update: Update, change: Option<FileChange>) -> Vec<SessionUpdate> {
+    fn result(&mut self, update: Update) -> Vec<SessionUpdate> {
         let Update::ToolResult {
             call_id,
             status,
             summary,
             exit_status,
-            diff,
         } = update
         else {
             return Vec::new();
@@ -292,17 +274,20 @@ impl ShownTurn {
             ToolCallStatus::Failed
         });
         let terminal = call.is_command && self.can.terminal_output;
-        let content = match (change, diff) {
-            (Some(change), _) => Some(change.content()),
-            (None, Some(_)) if call.shows_diff => None,
-            (None, Some(diff)) => Some(text(fenced("diff", &visible(&diff)))),
-            (None, None) if terminal && exit_status.is_some() => None,
-            (None, None) if !call.output.is_empty() => Some(text(printed(call))),
-            (None, None) if is_ok && call.shows_diff => None,
-            (None, None) => Some(text(visible(&summary).into_owned())),
+        let changes = std::mem::take(&mut call.changes);
+        let content = if !changes.is_empty() {
+            changes.into_iter().filter_map(changed).collect()
+        } else if terminal && exit_status.is_some() {
+            Vec::new()
+        } else if !call.output.is_empty() {
+            vec![text(printed(call))]
+        } else if is_ok && call.shows_diff {
+            Vec::new()
+        } else {
+            vec![text(visible(&summary).into_owned())]
         };
-        if let Some(content) = content {
-            fields = fields.content(vec![content]);
+        if !content.is_empty() {
+            fields = fields.content(content);
         }
         let mut update = ToolCallUpdate::new(call.id.clone(), fields);
         if terminal {
@@ -331,13 +316,6 @@ impl ShownTurn {
     }
 }
 
-impl FileChange {
-    /// The change as a call shows it.
-    pub(super) fn content(self) -> ToolCallContent {
-        ToolCallContent::Diff(Diff::new(self.path, self.new).old_text(self.old))
-    }
-}
-
 /// The kind of a tool's calls, for the client's icon, and whether it runs a command.
 fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
     let Some(tool) = registry.get(tool) else {
@@ -352,6 +330,19 @@ fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
         Class::More => ToolKind::Other,
     };
     (kind, spec.runs_commands)
+}
+
+/// A change in a call; `None` for a file with another URI than a path's.
+fn changed(change: ShownChange) -> Option<ToolCallContent> {
+    let shown = match (change.whole, change.diff) {
+        (Some(texts), _) => {
+            let diff = Diff::new(file_path(&change.uri)?, texts.new);
+            ToolCallContent::Diff(diff.old_text(texts.old))
+        }
+        (None, Some(diff)) => text(fenced("diff", &visible(&diff))),
+        (None, None) => text(visible(&change.missing?).into_owned()),
+    };
+    Some(shown)
 }
 
 /// The output of a command, or its tail.

@@ -10,17 +10,12 @@ use aside_turn::{
 };
 
 use super::{
-    client::SentRequest,
-    connection::AcpConnection,
-    form, permission,
-    session::Session,
-    updates::{FileChange, ShownTurn},
-    whole,
+    client::SentRequest, connection::AcpConnection, form, permission, session::Session,
+    updates::ShownTurn,
 };
 use crate::{
-    engine::{TurnNotice, blocking},
+    engine::TurnNotice,
     front::{
-        error::RequestError,
         notices::{TrustWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{Preview, Prompt, PromptKind, TurnCompleted, Update},
@@ -65,22 +60,6 @@ impl SessionView {
         self.tell(line);
     }
 
-    /// The change of a result with both texts, if it was not shown before.
-    async fn change(&self, update: &Update) -> Option<FileChange> {
-        let Update::ToolResult {
-            call_id,
-            diff: Some(diff),
-            ..
-        } = update
-        else {
-            return None;
-        };
-        let path = self.shown.unseen_change(call_id)?.to_owned();
-        let diff = diff.clone();
-        let changed = blocking(move || Ok::<_, RequestError>(whole::change(path, &diff)));
-        changed.await.ok().flatten()
-    }
-
     /// The client's id of a prompt's call.
     fn call_of(&self, prompt: &Prompt) -> Option<&str> {
         self.shown.call_id(&prompt.tool.call_id)
@@ -96,13 +75,16 @@ impl TurnView for SessionView {
         true
     }
 
+    fn shows_whole_texts(&self) -> bool {
+        true
+    }
+
     async fn room(&self) {
         self.at.client.room(ENOUGH).await;
     }
 
     async fn update(&mut self, update: Update) {
-        let change = self.change(&update).await;
-        for update in self.shown.update(update, change) {
+        for update in self.shown.update(update) {
             self.tell(update);
         }
     }

@@ -6,8 +6,7 @@
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::time::Duration;
-
+use aside_base::diff::by_lines;
 use aside_base::visible::{one_line, visible};
 use aside_turn::{
     effect::{Prompt, PromptKind},
@@ -16,7 +15,7 @@ use aside_turn::{
     record::{Permission, Vocabulary},
 };
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -441,14 +440,9 @@ fn file(uri: &str) -> String {
     one_line(uri.strip_prefix("file://").unwrap_or(uri))
 }
 
-/// Time limit of the fine-grained diff; a coarser one replaces it.
-const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
-
 /// Shows the changed lines with three lines of context.
 fn show_diff(shown: &mut String, (old, new): (&str, &str), paint: Paint, columns: usize) {
-    let diff = TextDiff::configure()
-        .timeout(DIFF_TIMEOUT)
-        .diff_lines(old, new);
+    let diff = by_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         show_text(shown, &hunk.header().to_string(), paint, columns);
         for change in hunk.iter_changes() {

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::front::wire::{
     CallStatus, InquiryStatus, Prompt, QuestionUpdate, TurnCompleted, Update, Usage,
+    changes::ShownChange,
 };
 
 /// Text to write unchanged, and its destination.
@@ -93,8 +94,8 @@ impl Show {
     /// Handles an update, and returns the text to write: parts of lines and whole lines.
     pub fn update(&mut self, update: &Update) -> Vec<ShownText> {
         let mut shown = Vec::new();
-        if let Update::Edit { uris, .. } = update {
-            self.note_changed(uris);
+        if let Update::Edit { changes, .. } = update {
+            self.note_changed(changes);
         }
         match update {
             Update::Text { step, text } => {
@@ -241,8 +242,8 @@ impl Show {
         nothing_empty(shown)
     }
 
-    fn note_changed(&mut self, uris: &[String]) {
-        for uri in uris {
+    fn note_changed(&mut self, changes: &[ShownChange]) {
+        for ShownChange { uri, .. } in changes {
             let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
             let name = path.map_or_else(
                 || uri.clone(),

@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use aside_base::system::signals::{ContinueSignal, EndSignal, EndSignals};
@@ -33,7 +34,7 @@ use crate::{
     engine::{Engine, StartedTurn, TurnConfig, TurnMessage},
     front::{
         notices::notice_text,
-        wire::{self, TurnCompleted, TurnRef},
+        wire::{self, TurnCompleted, TurnRef, changes::KeptTexts},
     },
 };
 
@@ -86,6 +87,7 @@ struct Watched {
     terminal: Option<Terminal>,
     show: Show,
     live: Live,
+    kept: Arc<KeptTexts>,
     /// Status lines of the terminal.
     lines: Vec<String>,
     writer: Option<OutputWriter>,
@@ -122,10 +124,16 @@ impl Watch {
             hints: self.hints,
             columns: Some(|| columns(io::stderr())),
         };
+        let kept = KeptTexts {
+            root: started.root.clone(),
+            blobs: started.blobs.clone(),
+            whole: false,
+        };
         let (terminal, mut answers) = self.terminal.unzip();
         let mut watched = Watched {
             show: Show::new(self.paint, terminal.is_some(), streams, about),
             live: Live::new(Instant::now()),
+            kept: Arc::new(kept),
             lines: Vec::new(),
             writer: self
                 .output
@@ -173,7 +181,7 @@ impl Watch {
                     let Some(message) = message else {
                         return Err(CommandFailure::internal("the turn ended without a result; please report this"));
                     };
-                    if let Some(end) = watched.message(message) {
+                    if let Some(end) = watched.message(message).await {
                         if let Some((rules, root)) = &sandbox
                             && end.refusals.iter().any(is_unapproved_command)
                             && let Some(hint) = approval_hint(engine, rules, root, mode).await
@@ -192,15 +200,16 @@ impl Watch {
 }
 
 impl Watched {
-    fn message(&mut self, message: TurnMessage) -> Option<End> {
+    async fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
             TurnMessage::Notice(notice) => self.warn(notice_text(&notice, &TRUST)),
             TurnMessage::Update(update) => self.update(update.into()),
             TurnMessage::ToolOutput { call_id, text } => {
                 self.update(wire::Update::ToolOutput { call_id, text });
             }
-            TurnMessage::Edited { call_id, uris } => {
-                self.update(wire::Update::Edit { call_id, uris });
+            TurnMessage::Edited { call_id, edits } => {
+                let edited = self.kept.clone().edited(call_id, edits).await;
+                self.update(edited);
             }
             TurnMessage::Title(title) => self.update(wire::Update::Title { title }),
             TurnMessage::Prompt(prompt) => {

@@ -162,9 +162,19 @@ fn weight(update: &Update) -> usize {
             let mut count = Count(ENVELOPE_SIZE);
             // After an error the bytes written so far count.
             _ = serde_json::to_writer(&mut count, other);
-            count.0
+            count.0 + whole_texts(other)
         }
     }
+}
+
+/// Size in bytes of the whole texts of changes, which are not serialised.
+fn whole_texts(update: &Update) -> usize {
+    let Update::Edit { changes, .. } = update else {
+        return 0;
+    };
+    let texts = changes.iter().filter_map(|change| change.whole.as_ref());
+    let sizes = texts.map(|texts| texts.old.as_ref().map_or(0, String::len) + texts.new.len());
+    sizes.sum()
 }
 
 /// Counts written bytes.

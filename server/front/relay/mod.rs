@@ -14,6 +14,8 @@ pub mod interrupted;
 pub mod joined;
 pub mod prompts;
 
+use std::sync::Arc;
+
 use aside_turn::{effect::DismissReason, record::Outcome};
 use tokio::time::{Instant, sleep_until};
 
@@ -23,7 +25,7 @@ use self::{
 };
 use crate::{
     engine::{StartedTurn, TurnMessage, TurnNotice},
-    front::wire::{Prompt, QuestionUpdate, TurnCompleted, TurnRef, Update},
+    front::wire::{Prompt, QuestionUpdate, TurnCompleted, TurnRef, Update, changes::KeptTexts},
 };
 
 /// Shows a turn to a client.
@@ -34,6 +36,11 @@ pub trait TurnView: Send {
 
     /// Whether a prompt must come after all earlier updates, even if updates are joined.
     fn keeps_order(&self) -> bool {
+        false
+    }
+
+    /// Whether the client is shown both texts of a change in place of a diff.
+    fn shows_whole_texts(&self) -> bool {
         false
     }
 
@@ -74,6 +81,11 @@ pub async fn relay(
         conversation_id: turn.handle.conversation.clone(),
         turn_id: turn.handle.turn.clone(),
     };
+    let kept = Arc::new(KeptTexts {
+        root: turn.root.clone(),
+        blobs: turn.blobs.clone(),
+        whole: view.shows_whole_texts(),
+    });
     let mut waiting = JoinedUpdates::default();
     let end = loop {
         tokio::select! {
@@ -93,7 +105,7 @@ pub async fn relay(
                     view.dismiss(&prompt.0, why).await;
                 }
                 Some(message) => {
-                    let Some(update) = update(message, &mut view) else {
+                    let Some(update) = update(message, &kept, &mut view).await else {
                         continue;
                     };
                     if let Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
@@ -144,12 +156,16 @@ async fn tell_next(waiting: &mut JoinedUpdates, view: &mut impl TurnView) {
 }
 
 /// The update for a message. Prompts and the end are handled before.
-fn update(message: TurnMessage, view: &mut impl TurnView) -> Option<Update> {
+async fn update(
+    message: TurnMessage,
+    kept: &Arc<KeptTexts>,
+    view: &mut impl TurnView,
+) -> Option<Update> {
     match message {
         TurnMessage::Notice(notice) => view.notice(notice),
         TurnMessage::Update(update) => Some(Update::from(update)),
         TurnMessage::ToolOutput { call_id, text } => Some(Update::ToolOutput { call_id, text }),
-        TurnMessage::Edited { call_id, uris } => Some(Update::Edit { call_id, uris }),
+        TurnMessage::Edited { call_id, edits } => Some(kept.clone().edited(call_id, edits).await),
         TurnMessage::Title(title) => Some(Update::Title { title }),
         TurnMessage::Prompt(_) | TurnMessage::Dismiss(..) | TurnMessage::End(_) => None,
     }

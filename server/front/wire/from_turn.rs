@@ -40,13 +40,11 @@ impl From<effect::Update> for Update {
                 status,
                 summary,
                 exit_status,
-                diff,
             } => Self::ToolResult {
                 call_id: id,
                 status,
                 summary,
                 exit_status,
-                diff,
             },
             TurnsUpdate::QuestionOpened {
                 prompt,

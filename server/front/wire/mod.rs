@@ -10,11 +10,13 @@
 //! | [`methods`] | the one table of all methods |
 //! | [`introduction`] | what client and server say of themselves in `initialize` |
 //! | [`requests`] | params and results of the methods, and the error codes |
+//! | [`changes`] | changes of files, from the texts that are kept of them |
 //! | [`consent`] | what a trusted workspace would run, and approvals that are kept |
 //! | `from_turn` | the turn's types as they are on the wire |
 //! | `settled` | a settled prompt, as data and in words |
 //! | [`replay`], [`resumable`] | turns that are over, put together from the log; prompts that a resume opens again |
 
+pub mod changes;
 pub mod consent;
 mod from_turn;
 pub mod introduction;
@@ -38,6 +40,8 @@ use aside_turn::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::changes::ShownChange;
+
 /// A conversation and one of its turns. Both are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRef {
@@ -57,7 +61,7 @@ pub struct TurnUpdate {
     pub turn_id: String,
     /// Counts from 1 without gaps from each start or resume.
     pub seq: u64,
-    /// The update.
+    /// The event to show.
     pub update: Update,
 }
 
@@ -116,9 +120,6 @@ pub enum Update {
         /// With which status a command exited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
-        /// The change that was made.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        diff: Option<String>,
     },
     /// A prompt was opened or settled.
     Question(QuestionUpdate),
@@ -133,8 +134,8 @@ pub enum Update {
     Edit {
         /// The provider's id of the call.
         call_id: String,
-        /// The URIs of the files that changed.
-        uris: Vec<String>,
+        /// The changes, in order.
+        changes: Vec<ShownChange>,
     },
     /// A message of the user's was taken in.
     Steered {
@@ -351,7 +352,7 @@ pub struct Position {
     pub of: usize,
 }
 
-/// What a client made of a prompt.
+/// The reply of a client to a prompt.
 ///
 /// The answer may be a secret, so this is read and never written: it has no `Serialize` outside of tests.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

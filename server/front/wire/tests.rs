@@ -179,12 +179,11 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
             },
         );
     }
-    let result = |id: &str, status, summary: &str, diff: Option<&str>| Told::ToolResult {
+    let result = |id: &str, status, summary: &str| Told::ToolResult {
         id: id.into(),
         status,
         summary: summary.into(),
         exit_status: None,
-        diff: diff.map(Into::into),
     };
     check_update(
         "update-tool-result-exit",
@@ -193,18 +192,16 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
             status: Status::Ok,
             summary: "Exit status 101".into(),
             exit_status: Some(101),
-            diff: None,
         },
     );
-    let diff = "@@ -1,2 +1,2 @@\n-use b;\n use a;\n+use b;\n";
     check_update(
         "update-tool-result-ok",
-        result("call_a3b7", Status::Ok, "2 lines changed", Some(diff)),
+        result("call_a3b7", Status::Ok, "2 lines changed"),
     );
     let summary = "There is no file src/mian.rs.";
     check_update(
         "update-tool-result-error",
-        result("call_a3b8", Status::Error, summary, None),
+        result("call_a3b8", Status::Error, summary),
     );
     check_update(
         "update-steered",

@@ -92,7 +92,7 @@ pub struct FileEdit {
     pub path: String,
     /// The blob of the text before. `None` if there was no file.
     pub before: Option<String>,
-    /// The SHA-256 of the text after. `None` if the file is removed.
+    /// The blob of the text after. `None` if the file is removed.
     pub after: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use aside_base::{
-    digest::{of_parts, sha256},
+    digest::of_parts,
     visible::{in_sight, short_line},
 };
 use aside_turn::{
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     sandbox::{CommandDecision, Confinement},
-    workspace::{PathError, TextFile},
+    workspace::PathError,
 };
 
 /// A call that a tool plans. Files are opened through it, so that the plan knows them.
@@ -384,12 +384,13 @@ impl ToolRun {
                 "the call was planned as no change",
             )));
         }
-        let keep = |old: &TextFile| (self.context.keep_blob)(old.text.as_bytes());
+        let keep = |text: &str| (self.context.keep_blob)(text.as_bytes());
+        let before = file.old.as_ref().map(|old| keep(&old.text));
         let edit = FileEdit {
             call: self.work.call,
             path: file.path.clone(),
-            before: file.old.as_ref().map(keep).transpose().map_err(failed)?,
-            after: Some(sha256(text.as_bytes())),
+            before: before.transpose().map_err(failed)?,
+            after: Some(keep(text).map_err(failed)?),
         };
         (self.context.record_edit)(&edit).map_err(failed)?;
         file.put(&self.context.files, text, &self.cancelled)

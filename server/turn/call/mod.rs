@@ -384,15 +384,14 @@ impl Call {
 
     fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         self.drop_kept(cx);
-        let result = Event::ToolResult {
+        cx.record(Event::ToolResult {
             call: self.identity.key,
             end,
             summary: output.own_summary(),
             content: output.content,
             held: false,
             details: output.details,
-        };
-        cx.record_result(result, output.diff);
+        });
         self.state = State::Done;
     }
 

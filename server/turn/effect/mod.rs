@@ -109,8 +109,6 @@ pub enum Update {
         summary: String,
         /// With which status a command exited.
         exit_status: Option<i32>,
-        /// The change that was made. It is not on record: only a client that sees the call end is told.
-        diff: Option<String>,
     },
     /// A prompt was opened (or parked).
     QuestionOpened {
@@ -176,7 +174,7 @@ pub enum Update {
 pub enum Settled {
     /// With an answer; none for a secret.
     Answered {
-        /// The answerer.
+        /// The author of the answer.
         by: By,
         /// The answer; none for a secret.
         answer: Option<Value>,

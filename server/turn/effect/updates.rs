@@ -21,8 +21,8 @@ pub trait UpdateContext {
 
 /// Derives the updates of an event. The history has the event applied already.
 ///
-/// A client that sees a turn run is told more: pieces of text before the text is whole, retries, when a model is asked a
-/// question, and the diff of a change.
+/// A client that sees a turn run is told more: pieces of text before the text is whole, retries, and when a model is asked
+/// a question.
 #[must_use]
 pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Vec<Update> {
     let step = history.step();
@@ -102,7 +102,6 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
                     None => summary.clone().unwrap_or_else(first),
                 },
                 exit_status: ToolOutput::exit_status(details.as_ref()),
-                diff: None,
             }
         }
         _ => return None,

@@ -76,7 +76,7 @@ pub enum Event {
     UserMessage {
         /// The user's text.
         text: String,
-        /// Its attachments.
+        /// Files and images that came with the message.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
@@ -173,7 +173,7 @@ pub enum Event {
         call: CallKey,
         /// Origin of the question.
         source: Source,
-        /// The question.
+        /// The question as the tool asked it.
         question: Question,
         /// The label that is configured for the question; none where its source is the label.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,6 +285,19 @@ impl Event {
         "notice",
         "turn_end",
     ];
+
+    /// The call whose success this puts on record. Its result may be held back from the model.
+    #[must_use]
+    pub fn success(&self) -> Option<CallKey> {
+        match self {
+            Self::ToolResult {
+                call,
+                end: CallEnd::Success,
+                ..
+            } => Some(*call),
+            _ => None,
+        }
+    }
 
     /// The tokens that the event puts on record, of a response or of an inquiry. The usage of a turn is their sum.
     #[must_use]

@@ -58,7 +58,7 @@ for (const mode of ['ask', 'edits']) {
     assert.deepEqual(Object.fromEntries(results), Object.fromEntries(TOOLS.map((call) => [call, 'ok'])));
     const inquiries = editor.updates('tidy', 'inquiry').map((update) => [update.callIds, update.status]);
     assert.deepEqual(inquiries, [[['edit_notes'], 'asked'], [['edit_notes'], 'answered']]);
-    const edited = editor.updates('tidy', 'edit').map((update) => [update.callId, update.uris]);
+    const edited = editor.updates('tidy', 'edit').map((update) => [update.callId, update.changes.map(({ uri }) => uri)]);
     const due = ['notes', 'draft', 'clean'].map((name) => [`edit_${name}`, [editor.uri(`${name}.md`)]]);
     assert.deepEqual(Object.fromEntries(edited), Object.fromEntries(due));
 

@@ -69,7 +69,7 @@ async def test_a_turn_with_the_capability(start, mode):
     assert results == {call: "ok" for call in TOOLS}
     inquiries = [(it["callIds"], it["status"]) for it in updates(editor, "tidy", "inquiry")]
     assert inquiries == [(["edit_notes"], "asked"), (["edit_notes"], "answered")]
-    edited = {update["callId"]: update["uris"] for update in updates(editor, "tidy", "edit")}
+    edited = {update["callId"]: [it["uri"] for it in update["changes"]] for update in updates(editor, "tidy", "edit")}
     assert edited == {f"edit_{name}": [editor.uri(f"{name}.md")] for name in ("notes", "draft", "clean")}
 
     prompts = editor.all("aside/prompt")

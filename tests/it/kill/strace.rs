@@ -17,8 +17,8 @@ pub(super) enum At {
     /// As it is about to write its n-th line to the log, counted from 1. The line that announces an edit is written by
     /// another thread and is not counted.
     Line(usize),
-    /// As it is about to rename a file for the n-th time: an edit keeps the old text, is announced in the log, and
-    /// then takes its place.
+    /// As it is about to rename a file for the n-th time: an edit keeps the old text and the new, is announced in the
+    /// log, and then takes its place.
     Rename(usize),
     /// As a thread is about to change anything on disk, in any one way, for the n-th time.
     Change(usize),
@@ -87,7 +87,7 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
     );
     let next = (done.code < 0).then(|| match at {
         At::Line(_) | At::Refused(..) => type_of_last(&said),
-        At::Rename(1) => "edit".into(),
+        At::Rename(1 | 2) => "edit".into(),
         At::Rename(_) => "tool_result".into(),
         At::Change(_) | At::Call(..) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
     });

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 
+use aside::front::wire::changes::KeptTexts;
 use aside_session::{
     blobs::Blobs,
     codec, lines, meta,
@@ -176,7 +177,12 @@ fn views(log: &Log, prefix: &[Vec<u8>], model_text: ModelText) -> Vec<View> {
         ),
         (
             "updates",
-            text(&turns.iter().map(updates).collect::<Vec<_>>()),
+            text(
+                &turns
+                    .iter()
+                    .map(|turn| updates(log, turn))
+                    .collect::<Vec<_>>(),
+            ),
         ),
     ];
     if let Some(turn) = turns.last().filter(|turn| turn.is_interrupted()) {
@@ -282,8 +288,13 @@ fn undo(log: &Log, records: &[Record], turn: &Turn) -> impl Debug + use<> {
 }
 
 /// What a client is told of a turn, but for what a tool said that failed, which may be a sentence for the model.
-fn updates(turn: &Turn) -> String {
-    let mut updates = aside::front::wire::replay::updates(turn, str::to_owned, |_| false);
+fn updates(log: &Log, turn: &Turn) -> String {
+    let kept = KeptTexts {
+        root: log.folder.clone(),
+        blobs: Blobs::of(&log.folder),
+        whole: false,
+    };
+    let mut updates = aside::front::wire::replay::updates(turn, &kept, |_| false);
     for update in &mut updates {
         if let aside::front::wire::Update::ToolResult {
             status: Status::Error,

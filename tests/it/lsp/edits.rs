@@ -139,7 +139,10 @@ fn an_edit_of_what_the_user_did_not_save_asks_and_says_why() {
         json!({ "kind": "diff", "uri": editor.uri, "version": 2, "old": typed, "new": after });
     assert_eq!(prompt["preview"], diff);
     editor.applies(2, after);
-    assert_eq!(editor.client.update("edit")["uris"], json!([editor.uri]));
+    assert_eq!(
+        editor.client.update("edit")["changes"][0]["uri"],
+        editor.uri
+    );
     assert_eq!(
         editor.told("edit"),
         "Changed `a.txt`.\nIt is not saved in the editor: it has changes of the user's that are not saved."
@@ -173,7 +176,10 @@ fn an_open_file_without_changes_is_changed_in_the_editor_and_saved() {
     let saved = json!({ "textDocument": { "uri": editor.uri } });
     editor.client.notify("textDocument/didSave", saved);
     editor.client.reply(&save, json!({}));
-    assert_eq!(editor.client.update("edit")["uris"], json!([editor.uri]));
+    assert_eq!(
+        editor.client.update("edit")["changes"][0]["uri"],
+        editor.uri
+    );
     assert_eq!(editor.told("edit"), "Changed `a.txt`.");
 }
 

@@ -278,9 +278,21 @@ fn a_turn_is_undone_whole_or_not_at_all() {
     let edited: Vec<&Value> = updates.iter().filter(|it| it["kind"] == "edit").collect();
     let new = uri(&world, "my%20new.txt");
     assert!(
-        edited.iter().any(|it| it["uris"] == json!([new])),
+        edited.iter().any(|it| it["changes"][0]["uri"] == new),
         "{edited:?}"
     );
+    let diff = edited
+        .iter()
+        .find_map(|it| it["changes"][0]["diff"].as_str());
+    assert_eq!(
+        diff,
+        Some("--- a/my new.txt\n+++ b/my new.txt\n@@ -0,0 +1 @@\n+new\n")
+    );
+    let read = json!({ "conversationId": turn["conversationId"] });
+    let read = client.request("aside/conversation/read", read);
+    let again = read["turns"][0]["updates"].as_array().unwrap();
+    let again: Vec<&Value> = again.iter().filter(|it| it["kind"] == "edit").collect();
+    assert_eq!(again, edited);
     let undo = json!({ "turnId": turn["turnId"] });
 
     // Somebody changed one of the files.

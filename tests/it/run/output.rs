@@ -52,14 +52,14 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
             &[],
         ),
         "toolOutput" => (&["callId", "text"], &[]),
-        "toolResult" => (&["callId", "status", "summary"], &["exitStatus", "diff"]),
+        "toolResult" => (&["callId", "status", "summary"], &["exitStatus"]),
         "question" if update.get("outcome").is_some() => (
             &["promptId", "outcome", "text"],
             &["by", "reason", "answer"],
         ),
         "question" => (&["promptId", "callId", "promptKind", "label", "text"], &[]),
         "inquiry" => (&["callIds", "status"], &[]),
-        "edit" => (&["callId", "uris"], &[]),
+        "edit" => (&["callId", "changes"], &[]),
         "retry" => (&["attempt", "afterMs", "reason"], &["discardStep"]),
         "notice" => (&["level", "text"], &[]),
         "usage" => (

@@ -240,10 +240,16 @@ local kinds = {
     turn.printed[update.callId] = true
     view:output(update.callId, update.text)
   end,
+  edit = function(view, update, turn)
+    turn.printed[update.callId] = true
+    for _, change in ipairs(update.changes) do
+      view:output(update.callId, (change.diff or change.missing):gsub('\n*$', '\n'))
+    end
+  end,
   toolResult = function(view, update, turn)
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
-    if update.diff or #summary > 1 and not turn.printed[update.callId] then
-      view:output(update.callId, (update.diff or update.summary):gsub('\n*$', '\n'))
+    if #summary > 1 and not turn.printed[update.callId] then
+      view:output(update.callId, update.summary:gsub('\n*$', '\n'))
     end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)

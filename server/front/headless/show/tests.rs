@@ -196,7 +196,7 @@ fn other_events_are_shown_on_one_line() {
         "",
     );
     check(
-        &[json!({"kind": "edit", "callId": "c1", "uris": ["file:///a"]})],
+        &[json!({"kind": "edit", "callId": "c1", "changes": [{"uri": "file:///a"}]})],
         "",
     );
     check(&[json!({"kind": "title", "title": "Tidy"})], "");
@@ -336,10 +336,11 @@ fn summary_names_each_changed_file_once() {
     };
     let mut show = Show::new(Paint::OFF, false, false, about);
     for uris in [
-        json!(["file:///w/src/%C3%BCber%20x.rs", "file:///w/a.rs"]),
-        json!(["file:///w/a.rs", "file:///elsewhere/b.rs"]),
+        ["file:///w/src/%C3%BCber%20x.rs", "file:///w/a.rs"],
+        ["file:///w/a.rs", "file:///elsewhere/b.rs"],
     ] {
-        let edit = json!({"kind": "edit", "callId": "c1", "uris": uris});
+        let changes = uris.map(|uri| json!({"uri": uri}));
+        let edit = json!({"kind": "edit", "callId": "c1", "changes": changes});
         assert_eq!(show.update(&read(&edit)), []);
     }
     let end = TurnCompleted {

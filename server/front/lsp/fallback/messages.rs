@@ -5,13 +5,15 @@
 //! had, there is nothing but `No`. Most clients show a message over the text, under the hands of a person who types:
 //! there no action of a message says yes to what would run or answers a question.
 
-use aside_base::visible::{capitalised, in_sight, one_line, visible, without_links};
+use aside_base::{
+    diff::by_lines,
+    visible::{capitalised, in_sight, one_line, visible, without_links},
+};
 use aside_turn::{
     input::{PromptAnswer, SecretValue},
     question::AnswerType,
 };
 use serde_json::Value;
-use similar::TextDiff;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use super::actions::{
@@ -87,9 +89,7 @@ pub(super) fn page(prompt: &Prompt) -> PromptPage {
         }
         Some(Preview::Diff { uri, old, new, .. }) => {
             let name = one_line(&uri);
-            let diff = TextDiff::configure()
-                .timeout(std::time::Duration::from_millis(500))
-                .diff_lines(old.as_str(), new.as_str());
+            let diff = by_lines(&old, &new);
             let diff = diff.unified_diff().header(&name, &name).to_string();
             text.push_str(&format!("{}\n", visible(&diff)));
         }
@@ -226,7 +226,7 @@ pub(super) enum ReplyMeaning {
     Later,
 }
 
-/// What a reply means: a title that was offered does what it says, an error is the client's failure, and a message that
+/// Interprets a reply: a title that was offered does what it says, an error is the client's failure, and a message that
 /// was sent away dismisses the prompt, unless it offered a way to answer nothing. No reply is a yes but a title that
 /// says so.
 pub(super) fn meaning(
@@ -287,8 +287,8 @@ fn inline(prompt: &Prompt) -> String {
     said(prompt, parts)
 }
 
-/// What is said of a prompt that is whole on the page of this name: why it asks, as far as that fits into a line, and
-/// what.
+/// The message about a prompt that is shown whole on the page of this name: the reason, as far as that fits into a line,
+/// and the question.
 fn beside_page(prompt: &Prompt, name: &str) -> String {
     let mut parts = Vec::new();
     if let Some(context) = &prompt.context {
@@ -356,7 +356,7 @@ pub(in crate::front::lsp) fn asked(text: &str) -> String {
     cut(&one_line(text), ASKED)
 }
 
-/// What a person sees before allowing something. A call without a preview of its own shows its arguments:
+/// The preview that a person sees before allowing something. A call without a preview of its own shows its arguments:
 /// nothing is allowed unseen.
 fn whole_preview(prompt: &Prompt) -> Option<Preview> {
     match (&prompt.preview, prompt.kind) {

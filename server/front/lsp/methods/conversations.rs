@@ -9,14 +9,13 @@ use aside_session::{
 };
 use aside_tool::registry::Registry;
 
-use super::super::{
-    connection::LspConnection, fallback::transcript::whole_transcript, settings::file_uri,
-};
+use super::super::{connection::LspConnection, fallback::transcript::whole_transcript};
 use crate::{
     engine::clock::Clock,
     front::{
         error::{Result, internal, invalid},
         wire::{
+            changes::KeptTexts,
             replay::updates,
             requests::{
                 ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
@@ -90,44 +89,47 @@ pub(in super::super) async fn read(
     params: ReadParams,
 ) -> Result<ReadResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
+    let ReadParams { after, limit, .. } = params;
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, root) = workspace.conversation(&id)?;
         let lines = conversation.read_all().map_err(internal)?;
         // Conversations can be read even if the configuration is invalid.
         let settings = workspace.configuration(&root).ok();
-        Ok((replay::turns(&lines.records), settings, root))
+        let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
+        let turns = replay::turns(&lines.records);
+        let from = match &after {
+            None => 0,
+            Some(after) => {
+                let at = turns.iter().position(|turn| turn.id == *after);
+                at.ok_or_else(|| invalid(format!("after: there is no turn {after:?} here")))? + 1
+            }
+        };
+        let registry = Registry::builtin();
+        let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
+            Some(tool) => tool.style.hidden.unwrap_or(false),
+            None => registry.get(name).is_some_and(|tool| tool.spec().hidden),
+        };
+        let kept = KeptTexts {
+            root,
+            blobs: conversation.blobs(),
+            whole: false,
+        };
+        let page = turns.iter().skip(from).take(limit.unwrap_or(PAGE).max(1));
+        let page: Vec<ReadTurn> = page
+            .map(|turn| ReadTurn {
+                turn_id: turn.id.clone(),
+                started_at: time_text(turn.started),
+                message: turn.prompt.clone(),
+                updates: updates(turn, &kept, hidden),
+                outcome: turn.standing.outcome,
+            })
+            .collect();
+        let more = turns.len() > from + page.len();
+        let next = page.last().filter(|_| more);
+        let next = next.map(|turn| turn.turn_id.clone());
+        Ok(ReadResult { turns: page, next })
     });
-    let (turns, settings, root) = read.await?;
-    let from = match &params.after {
-        None => 0,
-        Some(after) => {
-            let at = turns.iter().position(|turn| turn.id == *after);
-            at.ok_or_else(|| invalid(format!("after: there is no turn {after:?} here")))? + 1
-        }
-    };
-    let limit = params.limit.unwrap_or(PAGE).max(1);
-    let registry = Registry::builtin();
-    let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
-    let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
-        Some(tool) => tool.style.hidden.unwrap_or(false),
-        None => registry.get(name).is_some_and(|tool| tool.spec().hidden),
-    };
-    let page = turns.iter().skip(from).take(limit);
-    let page: Vec<ReadTurn> = page
-        .map(|turn| ReadTurn {
-            turn_id: turn.id.clone(),
-            started_at: time_text(turn.started),
-            message: turn.prompt.clone(),
-            updates: updates(turn, |path| file_uri(&root, path), hidden),
-            outcome: turn.standing.outcome,
-        })
-        .collect();
-    let more = turns.len() > from + page.len();
-    let next = page
-        .last()
-        .filter(|_| more)
-        .map(|turn| turn.turn_id.clone());
-    Ok(ReadResult { turns: page, next })
+    read.await
 }
 
 /// Serves the method `aside/conversation/transcript`.

@@ -111,13 +111,6 @@ fn lasting(update: &Update) -> Option<Update> {
             status: InquiryStatus::Asked,
             ..
         } => None,
-        Update::ToolResult { .. } => {
-            let mut update = update.clone();
-            if let Update::ToolResult { diff, .. } = &mut update {
-                *diff = None;
-            }
-            Some(update)
-        }
         update => Some(update.clone()),
     }
 }

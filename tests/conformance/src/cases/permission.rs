@@ -80,8 +80,8 @@ fn permission_once(stage: &Stage) -> Step {
         matches!(update, Update::ToolCall { call_id, status: CallStatus::Running, .. } if call_id == call)
     })?;
     client.update(&turn, "the update `edit` of the file", |update| {
-        matches!(update, Update::Edit { call_id, uris } if call_id == call
-            && matches!(uris.as_slice(), [uri] if uri.ends_with("/note.txt")))
+        matches!(update, Update::Edit { call_id, changes } if call_id == call
+            && matches!(changes.as_slice(), [change] if change.uri.ends_with("/note.txt")))
     })?;
     client.update(&turn, "the call's result `ok`", |update| {
         matches!(update, Update::ToolResult { call_id, status: Status::Ok, .. } if call_id == call)
