@@ -24,13 +24,6 @@ pub enum TurnMessage {
     Notice(TurnNotice),
     /// An update to show.
     Update(Update),
-    /// Output of a running call.
-    ToolOutput {
-        /// The provider's id of the call.
-        call_id: String,
-        /// The new output.
-        text: String,
-    },
     /// A call changed files.
     Edited {
         /// The provider's id of the call.
@@ -38,8 +31,6 @@ pub enum TurnMessage {
         /// The changes, in order.
         edits: Vec<Edit>,
     },
-    /// The conversation got a title.
-    Title(String),
     /// A prompt to show to a person.
     Prompt(Box<Prompt>),
     /// A prompt to remove from the screen, with the reason.

@@ -14,7 +14,7 @@ use aside_session::{
 use aside_tool::{ToolContext, registry::Registry};
 use aside_turn::{
     Effect,
-    effect::{self, CallWork, End, RequestKind},
+    effect::{self, CallWork, End, RequestKind, Update},
     input::Input,
     question::Answer,
     record::{CallKey, Event, Outcome, Word},
@@ -210,7 +210,8 @@ impl Performer {
             Happening::Turn(input) => Some(input),
             Happening::Output(call, text) => {
                 if let Some(call_id) = self.call_ids.get(&call).cloned() {
-                    self.tell(TurnMessage::ToolOutput { call_id, text }).await;
+                    let output = Update::ToolOutput { call_id, text };
+                    self.tell(TurnMessage::Update(output)).await;
                 }
                 None
             }

@@ -17,8 +17,8 @@ use aside_session::{
 };
 use aside_tool::workspace::Workspace;
 use aside_turn::{
-    Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
-    response::Feature, rules::Rules, transcript::Transcript,
+    Setup, Turn, attachment::Attachment, effect::Update, history::TurnHistory,
+    model_text::ModelText, response::Feature, rules::Rules, transcript::Transcript,
 };
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -225,7 +225,8 @@ impl DriverSetup {
             (!state.turns.is_empty(), &self.request.start)
         {
             let title = text.lines().next().unwrap_or_default().trim().to_owned();
-            let _ = self.front.send(TurnMessage::Title(title)).await;
+            let update = Update::Title { title };
+            let _ = self.front.send(TurnMessage::Update(update)).await;
         }
 
         state.turns.insert(id.clone());

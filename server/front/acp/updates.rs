@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::capabilities::ClientAbilities;
-use crate::front::wire::{CallStatus, Update, Usage, changes::ShownChange};
+use crate::front::wire::{CallStatus, ShownChange, TurnUsage, Update};
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
 const OUTPUT: usize = 32 * 1024;
@@ -39,7 +39,7 @@ pub(super) struct ShownTurn {
     anew: u32,
     lines: u32,
     /// Usage of the turn so far.
-    usage: Usage,
+    usage: TurnUsage,
     /// Cost of the earlier turns.
     cost_before: f64,
 }
@@ -75,7 +75,7 @@ impl ShownTurn {
             calls: HashMap::new(),
             anew: 0,
             lines: 0,
-            usage: Usage::default(),
+            usage: TurnUsage::default(),
             cost_before,
         }
     }
@@ -299,9 +299,9 @@ impl ShownTurn {
     }
 
     /// The used context: the tokens of the last request and response, which is the sum so far less the sum before.
-    fn used(&mut self, usage: Usage) -> Option<SessionUpdate> {
+    fn used(&mut self, usage: TurnUsage) -> Option<SessionUpdate> {
         let before = std::mem::replace(&mut self.usage, usage);
-        let sum = |usage: &Usage| {
+        let sum = |usage: &TurnUsage| {
             usage.input_tokens
                 + usage.output_tokens
                 + usage.cache_read_tokens

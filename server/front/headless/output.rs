@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{args::Output, exit, failure::CommandFailure};
 use crate::front::wire::{
-    TurnCompleted, TurnRef, TurnUpdate, Update, Usage,
+    TurnCompleted, TurnRef, TurnUpdate, TurnUsage, Update,
     methods::{Notification, TurnEnded, TurnUpdated},
 };
 
@@ -88,7 +88,7 @@ pub fn failed(output: Output, failure: &CommandFailure) -> String {
     let params = json!({
         "outcome": Outcome::Failed,
         "error": {"code": code, "message": failure.text},
-        "usage": Usage::default(),
+        "usage": TurnUsage::default(),
         "refusals": [],
         "prompts": [],
     });
@@ -129,7 +129,7 @@ mod tests {
             answer: Some(answer.into()),
             structured,
             error: None,
-            usage: Usage::default(),
+            usage: TurnUsage::default(),
             refusals: vec![],
             prompts: vec![],
         }

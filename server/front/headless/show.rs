@@ -20,8 +20,8 @@ use super::{
     wrap::wrapped,
 };
 use crate::front::wire::{
-    CallStatus, InquiryStatus, Prompt, QuestionUpdate, TurnCompleted, Update, Usage,
-    changes::ShownChange,
+    CallStatus, InquiryStatus, Prompt, QuestionUpdate, ShownChange, TurnCompleted, TurnUsage,
+    Update,
 };
 
 /// Text to write unchanged, and its destination.
@@ -423,7 +423,7 @@ fn nothing_empty(mut shown: Vec<ShownText>) -> Vec<ShownText> {
     shown
 }
 
-fn usage(usage: &Usage) -> String {
+fn usage(usage: &TurnUsage) -> String {
     let input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     let mut line = format!("tokens: {input} in");
     if usage.cache_read_tokens > 0 {

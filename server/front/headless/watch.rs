@@ -203,15 +203,11 @@ impl Watched {
     async fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
             TurnMessage::Notice(notice) => self.warn(notice_text(&notice, &TRUST)),
-            TurnMessage::Update(update) => self.update(update.into()),
-            TurnMessage::ToolOutput { call_id, text } => {
-                self.update(wire::Update::ToolOutput { call_id, text });
-            }
+            TurnMessage::Update(update) => self.update(update),
             TurnMessage::Edited { call_id, edits } => {
                 let edited = self.kept.clone().edited(call_id, edits).await;
                 self.update(edited);
             }
-            TurnMessage::Title(title) => self.update(wire::Update::Title { title }),
             TurnMessage::Prompt(prompt) => {
                 let words = self.show.prompt();
                 self.say(words);

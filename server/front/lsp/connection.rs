@@ -27,10 +27,9 @@ use crate::{
         relay::prompts::{AnswerError, PendingPrompt, Prompts},
         transport::{
             disk::DiskWork,
-            end::{Ends, Signals},
+            end::{Ends, Signals, watch_parent},
             last::Departure,
             outbox::Outbox,
-            parent,
             tasks::Tasks,
         },
         wire::{
@@ -116,7 +115,7 @@ impl Server {
     pub(super) fn connect(&self, introduction: Introduction) -> Result<()> {
         let pipes = &self.pipes;
         if let Some(process) = introduction.process
-            && let Err(error) = parent::watch(process, pipes.ends.clone())
+            && let Err(error) = watch_parent(process, pipes.ends.clone())
         {
             tracing::warn!(%error, "the client's process is not watched");
         }

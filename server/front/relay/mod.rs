@@ -163,10 +163,8 @@ async fn update(
 ) -> Option<Update> {
     match message {
         TurnMessage::Notice(notice) => view.notice(notice),
-        TurnMessage::Update(update) => Some(Update::from(update)),
-        TurnMessage::ToolOutput { call_id, text } => Some(Update::ToolOutput { call_id, text }),
+        TurnMessage::Update(update) => Some(update),
         TurnMessage::Edited { call_id, edits } => Some(kept.clone().edited(call_id, edits).await),
-        TurnMessage::Title(title) => Some(Update::Title { title }),
         TurnMessage::Prompt(_) | TurnMessage::Dismiss(..) | TurnMessage::End(_) => None,
     }
 }

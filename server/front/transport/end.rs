@@ -1,7 +1,11 @@
 //! The end of a connection. The first reason counts; the front end then saves its state and ends the process.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    thread,
+};
 
+use aside_base::system::processes::wait_for_end;
 use tokio::sync::watch;
 
 /// Reason why a connection ended.
@@ -108,6 +112,21 @@ impl Ends {
             first
         });
     }
+}
+
+/// Ends the connection when the process with this id ends, or at once if it does not exist. A thread waits for it until
+/// this process ends.
+///
+/// # Errors
+/// Fails if no thread can be started.
+pub fn watch_parent(id: u32, ends: Ends) -> io::Result<()> {
+    thread::Builder::new()
+        .name("parent".into())
+        .spawn(move || {
+            wait_for_end(id);
+            ends.say(ConnectionEnd::ParentGone);
+        })?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`parent`] | ends the connection when the client's process ends |
 //! | [`framing`] | the trait that splits bytes into messages, and limits of messages |
 //! | [`pump`] | the two threads between the pipes and the protocol |
 //! | [`inbox`], [`outbox`] | bounded queues of those threads |
@@ -23,6 +22,5 @@ pub mod inbox;
 pub mod lanes;
 pub(in crate::front) mod last;
 pub mod outbox;
-pub mod parent;
 pub mod pump;
 pub mod tasks;

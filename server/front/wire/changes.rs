@@ -6,38 +6,13 @@ use std::{io, path::PathBuf, sync::Arc};
 use aside_base::diff::unified;
 use aside_session::{blobs::Blobs, record::Edit};
 use aside_tool::workspace::file_uri;
-use serde::{Deserialize, Serialize};
+use aside_turn::effect::ChangedTexts;
 use tokio::task::spawn_blocking;
 
-use super::Update;
+use super::{ShownChange, Update};
 
 /// Maximum size in bytes of a text that a client is shown whole.
 const LARGE: usize = 2 << 20;
-
-/// A change of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownChange {
-    /// The URI of the file.
-    pub uri: String,
-    /// The change as a unified diff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    /// The reason, in one sentence, why the change cannot be shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
-    /// Both texts in place of a diff, for clients that are shown texts whole.
-    #[serde(skip)]
-    pub whole: Option<ChangedTexts>,
-}
-
-/// The texts of a file before and after a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedTexts {
-    /// The text before; `None` for a new file.
-    pub old: Option<String>,
-    /// The text after.
-    pub new: String,
-}
 
 /// The texts that a conversation keeps of changed files.
 #[derive(Clone, Debug)]

@@ -13,7 +13,6 @@
 //! | [`changes`] | changes of files, from the texts that are kept of them |
 //! | [`consent`] | what a trusted workspace would run, and approvals that are kept |
 //! | `from_turn` | the turn's types as they are on the wire |
-//! | `settled` | a settled prompt, as data and in words |
 //! | [`replay`], [`resumable`] | turns that are over, put together from the log; prompts that a resume opens again |
 
 pub mod changes;
@@ -24,23 +23,23 @@ pub mod methods;
 pub mod replay;
 pub mod requests;
 pub mod resumable;
-mod settled;
 #[cfg(test)]
 mod tests;
 
 pub use aside_turn::{
-    effect::{InquiryStatus, PromptKind},
+    effect::{
+        CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate, ShownChange,
+        TurnUsage, Update,
+    },
     input::Preview,
 };
 use aside_turn::{
     input::SecretValue,
     question::{AnswerType, Source},
-    record::{By, Level, Outcome, Reason, Refusal, Status, TurnError},
+    record::{Outcome, Refusal, TurnError},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use self::changes::ShownChange;
 
 /// A conversation and one of its turns. Both are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,194 +64,6 @@ pub struct TurnUpdate {
     pub update: Update,
 }
 
-/// Something that happened in a turn, for clients to show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "kind",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-pub enum Update {
-    /// A piece of the answer.
-    Text {
-        /// The step, counted from 1.
-        step: u32,
-        /// The piece that came.
-        text: String,
-    },
-    /// A piece of reasoning.
-    Reasoning {
-        /// The step, counted from 1.
-        step: u32,
-        /// The piece that came.
-        text: String,
-    },
-    /// A call came, or began to run.
-    ToolCall {
-        /// The step, counted from 1.
-        step: u32,
-        /// The provider's id of the call.
-        call_id: String,
-        /// The name of the tool.
-        name: String,
-        /// A title of one line.
-        title: String,
-        /// Arguments, as the model gave them.
-        arguments: Value,
-        /// Whether it runs already.
-        status: CallStatus,
-    },
-    /// A piece of what a running tool printed.
-    ToolOutput {
-        /// The provider's id of the call.
-        call_id: String,
-        /// The piece that came.
-        text: String,
-    },
-    /// A call ended.
-    ToolResult {
-        /// The provider's id of the call.
-        call_id: String,
-        /// Whether the call succeeded, failed, was denied or cancelled.
-        status: Status,
-        /// A summary of one line.
-        summary: String,
-        /// With which status a command exited.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        exit_status: Option<i32>,
-    },
-    /// A prompt was opened or settled.
-    Question(QuestionUpdate),
-    /// A model is being asked, or was.
-    Inquiry {
-        /// The provider's ids of the asking calls.
-        call_ids: Vec<String>,
-        /// Status of the inquiry.
-        status: InquiryStatus,
-    },
-    /// Files or buffers were changed.
-    Edit {
-        /// The provider's id of the call.
-        call_id: String,
-        /// The changes, in order.
-        changes: Vec<ShownChange>,
-    },
-    /// A message of the user's was taken in.
-    Steered {
-        /// The message that the user added.
-        text: String,
-    },
-    /// A request is sent again.
-    Retry {
-        /// Counts from 1.
-        attempt: u32,
-        /// When, in milliseconds from now.
-        after_ms: u64,
-        /// Reason for the retry.
-        reason: String,
-        /// Forget what was shown of this step.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        discard_step: Option<u32>,
-    },
-    /// A notice for the user.
-    Notice {
-        /// Severity of the notice.
-        level: Level,
-        /// The text that is shown.
-        text: String,
-    },
-    /// Tokens of the turn so far.
-    Usage(Usage),
-    /// The conversation's title.
-    Title {
-        /// The new title of the conversation.
-        title: String,
-    },
-}
-
-/// Whether a call runs already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum CallStatus {
-    /// The call waits for permission or for its turn.
-    Waiting,
-    /// The call runs.
-    Running,
-}
-
-/// Change of a prompt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, rename_all_fields = "camelCase")]
-pub enum QuestionUpdate {
-    /// The prompt was opened or parked.
-    Opened {
-        /// The id of the prompt.
-        prompt_id: String,
-        /// The provider's id of the call.
-        call_id: String,
-        /// Kind of the prompt.
-        prompt_kind: PromptKind,
-        /// The asker, such as the name of the tool.
-        label: String,
-        /// The question in one line.
-        text: String,
-    },
-    /// The prompt was settled.
-    Closed {
-        /// The id of the prompt.
-        prompt_id: String,
-        /// Outcome of the prompt.
-        outcome: PromptOutcome,
-        /// The answerer, if there is an answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<By>,
-        /// Reason why there is no answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<Reason>,
-        /// The answer, never a secret's; null where it was left out.
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
-        answer: Option<Value>,
-        /// The answer and who gave it, or why there is none, in words.
-        text: String,
-    },
-}
-
-/// Outcome of a prompt, in the words of the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PromptOutcome {
-    /// With an answer.
-    Answered,
-    /// With a secret.
-    Redacted,
-    /// Without an answer.
-    Cancelled,
-}
-
-/// Tokens of a turn, its inquiries included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Input that was neither read from a cache nor written to one.
-    pub input_tokens: u64,
-    /// Output, reasoning included.
-    pub output_tokens: u64,
-    /// Input read from the cache.
-    pub cache_read_tokens: u64,
-    /// Input written to the cache.
-    pub cache_write_tokens: u64,
-    /// US dollars, where a price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// Tokens that the turn's model takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_window: Option<u64>,
-}
-
 /// Params of `aside/turn/completed`, the last message of its turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -273,7 +84,7 @@ pub struct TurnCompleted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
     /// The tokens that the turn used, and what they cost.
-    pub usage: Usage,
+    pub usage: TurnUsage,
     /// Refusals, without those by a person.
     pub refusals: Vec<Refusal>,
     /// The open ones of an interrupted turn.
@@ -384,11 +195,6 @@ pub enum PromptAnswer {
     },
     /// The person decided to skip it.
     Cancel,
-}
-
-/// Keeps a present `null` apart from a missing member.
-fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(from).map(Some)
 }
 
 fn unprintable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretValue, D::Error> {

@@ -26,7 +26,7 @@ pub fn updates(turn: &Turn, kept: &KeptTexts, hidden: impl Fn(&str) -> bool) -> 
             let call_id = call.id().to_owned();
             updates.extend((!changes.is_empty()).then_some(Update::Edit { call_id, changes }));
         }
-        updates.extend(derived(event, &history, &of).into_iter().map(Update::from));
+        updates.extend(derived(event, &history, &of));
     }
     updates
 }

@@ -4,7 +4,7 @@ use aside_turn::record::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Prompt, PromptAnswer, Update, Usage};
+use super::{Prompt, PromptAnswer, TurnUsage, Update};
 
 /// Error codes of the protocol, beside those of JSON-RPC and LSP.
 pub mod code {
@@ -84,7 +84,7 @@ pub struct ListItem {
     /// Number of turns.
     pub turns: u32,
     /// Tokens of all turns, their inquiries included.
-    pub usage: Usage,
+    pub usage: TurnUsage,
     /// Whether a turn runs, waits for a person or can be resumed.
     pub status: ConversationStatus,
     /// Number of open prompts.

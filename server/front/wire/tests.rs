@@ -1,11 +1,10 @@
 //! Every file in `tests/wire/` is a message as it is on the wire. Adapters read the same files.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use aside_turn::{
-    effect::{self, Settled},
-    input,
-    record::{CallKey, PromptId, Reason},
+    effect, input,
+    record::{By, CallKey, Level, PromptId, Reason, Status},
     response,
 };
 use serde::Serializer;
@@ -136,8 +135,8 @@ fn a_notification_is_a_json_rpc_message() {
 }
 
 #[track_caller]
-fn check_update(name: &str, told: effect::Update) {
-    let written = serde_json::to_string(&Update::from(told)).expect("text");
+fn check_update(name: &str, told: Update) {
+    let written = serde_json::to_string(&told).expect("text");
     assert_eq!(
         written,
         file(name)["params"]["update"].to_string(),
@@ -147,48 +146,47 @@ fn check_update(name: &str, told: effect::Update) {
 
 #[test]
 fn what_the_turn_tells_is_what_clients_are_sent() {
-    use effect::Update as Told;
     let text = "I will look at the imports first.\n".to_owned();
-    check_update("update-text", Told::Text { step: 1, text });
+    check_update("update-text", Update::Text { step: 1, text });
     check_update(
         "update-reasoning",
-        Told::Reasoning {
+        Update::Reasoning {
             step: 1,
             text: "The file is small.".into(),
         },
     );
-    for (name, running) in [
-        ("update-tool-call-waiting", false),
-        ("update-tool-call-running", true),
+    for (name, status) in [
+        ("update-tool-call-waiting", CallStatus::Waiting),
+        ("update-tool-call-running", CallStatus::Running),
     ] {
         let arguments = json!({"path": "src/main.rs", "old_text": "use b;\nuse a;", "new_text": "use a;\nuse b;"});
-        let (id, tool, title) = (
+        let (call_id, tool, title) = (
             "call_a3b7".into(),
             "edit_file".into(),
             "Edit src/main.rs".into(),
         );
         check_update(
             name,
-            Told::ToolCall {
+            Update::ToolCall {
                 step: 1,
-                id,
+                call_id,
                 name: tool,
                 title,
                 arguments,
-                running,
+                status,
             },
         );
     }
-    let result = |id: &str, status, summary: &str| Told::ToolResult {
-        id: id.into(),
+    let result = |id: &str, status, summary: &str| Update::ToolResult {
+        call_id: id.into(),
         status,
         summary: summary.into(),
         exit_status: None,
     };
     check_update(
         "update-tool-result-exit",
-        Told::ToolResult {
-            id: "call_e005".into(),
+        Update::ToolResult {
+            call_id: "call_e005".into(),
             status: Status::Ok,
             summary: "Exit status 101".into(),
             exit_status: Some(101),
@@ -203,44 +201,56 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
         "update-tool-result-error",
         result("call_a3b8", Status::Error, summary),
     );
+    let diff = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,2 +1,2 @@\n-use b;\n use a;\n+use b;\n";
+    check_update(
+        "update-edit",
+        Update::Edit {
+            call_id: "call_a3b7".into(),
+            changes: vec![ShownChange {
+                uri: "file:///home/ada/demo/src/main.rs".into(),
+                diff: Some(diff.into()),
+                missing: None,
+                whole: None,
+            }],
+        },
+    );
     check_update(
         "update-steered",
-        Told::Steered {
+        Update::Steered {
             text: "Leave the tests alone.".into(),
         },
     );
-    let calls = vec!["call_a3b7".into(), "call_c001".into()];
+    let call_ids = vec!["call_a3b7".into(), "call_c001".into()];
     check_update(
         "update-inquiry-asked",
-        Told::Inquiry {
-            calls,
+        Update::Inquiry {
+            call_ids,
             status: InquiryStatus::Asked,
         },
     );
-    let (reason, after) = ("The connection broke.".into(), Duration::from_secs(3));
     check_update(
         "update-retry-discards",
-        Told::Retry {
+        Update::Retry {
             attempt: 2,
-            after,
-            reason,
+            after_ms: 3000,
+            reason: "The connection broke.".into(),
             discard_step: Some(2),
         },
     );
     let text = "The answer was cut at its token limit.".to_owned();
     check_update(
         "update-notice-warning",
-        Told::Notice {
+        Update::Notice {
             level: Level::Warning,
             text,
         },
     );
     check_update(
         "update-usage",
-        Told::Usage {
-            usage: usage(),
+        Update::Usage(TurnUsage {
             context_window: Some(200_000),
-        },
+            ..usage().into()
+        }),
     );
 }
 
@@ -256,37 +266,30 @@ fn usage() -> response::Usage {
 
 #[test]
 fn what_becomes_of_a_prompt_is_what_clients_are_sent() {
-    use effect::Update as Told;
     check_update(
         "update-question-opened-run-tool",
-        Told::QuestionOpened {
-            prompt: PromptId("p-18".into()),
-            call: "call_c001".into(),
-            kind: PromptKind::RunTool,
+        Update::Question(QuestionUpdate::Opened {
+            prompt_id: "p-18".into(),
+            call_id: "call_c001".into(),
+            prompt_kind: PromptKind::RunTool,
             label: "run_command".into(),
             text: "Run cargo test?".into(),
-        },
+        }),
     );
-    let closed = |id: &str, settled| Told::QuestionClosed {
-        prompt: PromptId(id.into()),
-        settled,
-    };
-    let answered = |by, answer| Settled::Answered { by, answer };
+    let answered =
+        |id: &str, by, answer| Update::Question(QuestionUpdate::answered(id.into(), by, answer));
     check_update(
         "update-question-answered",
-        closed("p-17", answered(By::User, Some(true.into()))),
+        answered("p-17", By::User, Some(true.into())),
     );
     check_update(
         "update-question-remembered",
-        closed("p-19", answered(By::Remembered, Some(true.into()))),
+        answered("p-19", By::Remembered, Some(true.into())),
     );
-    check_update(
-        "update-question-redacted",
-        closed("p-20", answered(By::User, None)),
-    );
+    check_update("update-question-redacted", answered("p-20", By::User, None));
     check_update(
         "update-question-cancelled",
-        closed("p-21", Settled::Cancelled(Reason::Withdrawn)),
+        Update::Question(QuestionUpdate::cancelled("p-21".into(), &Reason::Withdrawn)),
     );
 }
 

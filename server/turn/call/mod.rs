@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::{
     context::Context,
-    effect::{CallWork, Effect, Update},
+    effect::{CallStatus, CallWork, Effect, Update},
     history::parse_arguments,
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
     inquiry::OpenCall,
@@ -465,11 +465,11 @@ impl Call {
         if !cx.tool(&self.identity.tool).hidden {
             cx.tell(Update::ToolCall {
                 step: cx.step,
-                id: self.identity.id.clone(),
+                call_id: self.identity.id.clone(),
                 name: self.identity.tool.clone(),
                 title: self.identity.tool.clone(),
                 arguments: self.identity.arguments.clone(),
-                running: false,
+                status: CallStatus::Waiting,
             });
         }
     }

@@ -1,23 +1,24 @@
 //! The closed list of what a turn wants done. The engine performs effects in order, and never waits for one
 //! but `Record`: an event is on disk before what comes after it is performed.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     input::{Preview, RequestId},
     model::response::Usage,
     question::{Answer, AnswerType, Source},
-    record::{
-        By, CallKey, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError,
-        Vocabulary,
-    },
+    record::{CallKey, Event, Outcome, PromptId, Refusal, TurnError, Vocabulary},
 };
 
 mod request;
+mod update;
 pub mod updates;
 
 pub use request::{CallResult, Message, Request, RequestKind, Sending, SideRequest};
+pub use update::{
+    CallStatus, ChangedTexts, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate,
+    ShownChange, TurnUsage, Update,
+};
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,133 +68,6 @@ pub struct CallWork {
     pub new_text: Option<String>,
 }
 
-/// Something for clients to show. Mirrors the protocol's `turn/update`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Update {
-    /// A piece of the answer.
-    Text {
-        /// The step that it belongs to, counted from 1.
-        step: u32,
-        /// The text to append to what was shown of this step.
-        text: String,
-    },
-    /// A piece of reasoning.
-    Reasoning {
-        /// The step that it belongs to, counted from 1.
-        step: u32,
-        /// The text to append to what was shown of this step.
-        text: String,
-    },
-    /// A call came, or began to run.
-    ToolCall {
-        /// The step that it belongs to, counted from 1.
-        step: u32,
-        /// The provider's id.
-        id: String,
-        /// The name of the tool, as the model wrote it.
-        name: String,
-        /// One line that describes the call.
-        title: String,
-        /// Arguments, as the model gave them.
-        arguments: Value,
-        /// Whether it runs already.
-        running: bool,
-    },
-    /// A call ended.
-    ToolResult {
-        /// The provider's id.
-        id: String,
-        /// Whether it ended with a result, an error, a cancel or a refusal.
-        status: Status,
-        /// The result in one line, for people.
-        summary: String,
-        /// With which status a command exited.
-        exit_status: Option<i32>,
-    },
-    /// A prompt was opened (or parked).
-    QuestionOpened {
-        /// The prompt that this is about.
-        prompt: PromptId,
-        /// The provider's id of the call.
-        call: String,
-        /// Whether it is a question, `runTool` or `deliverResult`.
-        kind: PromptKind,
-        /// Header of the prompt, which names the asker.
-        label: String,
-        /// The question in one line.
-        text: String,
-    },
-    /// A prompt was settled.
-    QuestionClosed {
-        /// The prompt that this is about.
-        prompt: PromptId,
-        /// Whether it was answered, and by whom, or why not.
-        settled: Settled,
-    },
-    /// A model is being asked, or was.
-    Inquiry {
-        /// The provider's ids of the calls.
-        calls: Vec<String>,
-        /// Status of the inquiry.
-        status: InquiryStatus,
-    },
-    /// A message of the user's was taken in.
-    Steered {
-        /// The user's text.
-        text: String,
-    },
-    /// A request is sent again.
-    Retry {
-        /// Counts from 1.
-        attempt: u32,
-        /// Delay before the request is sent again.
-        after: std::time::Duration,
-        /// Failure of the last try, in words of the provider.
-        reason: String,
-        /// The step whose shown text is void, because its response is asked for again.
-        discard_step: Option<u32>,
-    },
-    /// Something that the user is to know.
-    Notice {
-        /// Severity of the notice.
-        level: Level,
-        /// Text of the notice, in whole sentences.
-        text: String,
-    },
-    /// Tokens of the turn so far.
-    Usage {
-        /// Tokens so far, those of inquiries included.
-        usage: Usage,
-        /// Of the turn's model.
-        context_window: Option<u64>,
-    },
-}
-
-/// Outcome of a prompt, as sent to clients.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Settled {
-    /// With an answer; none for a secret.
-    Answered {
-        /// The author of the answer.
-        by: By,
-        /// The answer; none for a secret.
-        answer: Option<Value>,
-    },
-    /// Without an answer, for this reason.
-    Cancelled(Reason),
-}
-
-impl Settled {
-    /// Neither a person nor a model was asked: the configuration, a default or what was said before decided.
-    #[must_use]
-    pub fn is_by_configuration(&self) -> bool {
-        match self {
-            Self::Answered { by, .. } => matches!(by, By::Config | By::Remembered | By::Default),
-            Self::Cancelled(reason) => reason.is_by_configuration(),
-        }
-    }
-}
-
 /// Reason for which a prompt is taken off a client's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DismissReason {
@@ -223,30 +97,6 @@ impl Vocabulary for DismissReason {
             Self::AnsweredElsewhere => "answered_elsewhere",
         }
     }
-}
-
-/// Status of an inquiry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum InquiryStatus {
-    /// A model is being asked.
-    Asked,
-    /// The model gave an answer that fits.
-    Answered,
-    /// The model gave no answer that fits.
-    Failed,
-}
-
-/// Kind of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PromptKind {
-    /// A tool's question.
-    Question,
-    /// May this run?
-    RunTool,
-    /// May the model see this result?
-    DeliverResult,
 }
 
 /// A prompt, as a client shows it. Mirrors the protocol's `Prompt`.

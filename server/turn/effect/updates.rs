@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{InquiryStatus, PromptKind, Settled, Update};
+use super::{CallStatus, InquiryStatus, PromptKind, QuestionUpdate, TurnUsage, Update};
 use crate::{
     history::{QuestionHistory, TurnHistory},
     input::ToolOutput,
@@ -35,10 +35,10 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. } => vec![Update::Usage {
-            usage: history.usage(),
+        Event::ResponseEnd { .. } => vec![Update::Usage(TurnUsage {
             context_window: of.context_window(),
-        }],
+            ..history.usage().into()
+        })],
         Event::Steer { text } => vec![Update::Steered { text: text.clone() }],
         Event::Notice { level, text } => vec![Update::Notice {
             level: *level,
@@ -48,10 +48,7 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             of_call(event, history, of).into_iter().collect()
         }
         Event::PromptOpened { prompt, .. } => opened(prompt, history).into_iter().collect(),
-        Event::PromptClosed { prompt, closed } => vec![Update::QuestionClosed {
-            prompt: prompt.clone(),
-            settled: Settled::from(closed),
-        }],
+        Event::PromptClosed { prompt, closed } => vec![Update::Question(closed_as(prompt, closed))],
         Event::InquiryResponse { id, call, response } => answered(id, *call, response, history),
         _ => Vec::new(),
     }
@@ -66,22 +63,22 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
             ..
         } if !of.hides(name) => Update::ToolCall {
             step: history.step(),
-            id: id.clone(),
+            call_id: id.clone(),
             name: name.clone(),
             title: name.clone(),
             arguments: parsed(arguments),
-            running: false,
+            status: CallStatus::Waiting,
         },
         Event::CallStarted { call, title, .. } => {
             let call = history.call(*call).filter(|call| !of.hides(call.tool()))?;
             let arguments = call.details().map(|details| parsed(&details.arguments));
             Update::ToolCall {
                 step: history.step(),
-                id: call.id().to_owned(),
+                call_id: call.id().to_owned(),
                 name: call.tool().to_owned(),
                 title: if title.is_empty() { call.tool() } else { title }.to_owned(),
                 arguments: arguments.unwrap_or(Value::Null),
-                running: true,
+                status: CallStatus::Running,
             }
         }
         Event::ToolResult {
@@ -95,7 +92,7 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
             let call = history.call(*call).filter(|call| !of.hides(call.tool()))?;
             let first = || content.lines().next().unwrap_or_default().to_owned();
             Update::ToolResult {
-                id: call.id().to_owned(),
+                call_id: call.id().to_owned(),
                 status: end.status(),
                 summary: match end.reason() {
                     Some(reason) => reason.in_words(call.tool()),
@@ -126,27 +123,27 @@ pub fn opened(id: &PromptId, history: &TurnHistory) -> Option<Update> {
         PromptSubject::RunTool { .. } => PromptKind::RunTool,
         PromptSubject::DeliverResult => PromptKind::DeliverResult,
     };
-    Some(Update::QuestionOpened {
-        prompt: id.clone(),
-        call: call.id().to_owned(),
-        kind,
+    Some(Update::Question(QuestionUpdate::Opened {
+        prompt_id: id.0.clone(),
+        call_id: call.id().to_owned(),
+        prompt_kind: kind,
         label: tool.to_owned(),
         text: subject.text(tool).unwrap_or_default(),
-    })
+    }))
 }
 
 fn asked(id: &PromptId, asked: &QuestionHistory, history: &TurnHistory) -> Option<Update> {
-    Some(Update::QuestionOpened {
-        prompt: id.clone(),
-        call: history.call(asked.call())?.id().to_owned(),
-        kind: PromptKind::Question,
+    Some(Update::Question(QuestionUpdate::Opened {
+        prompt_id: id.0.clone(),
+        call_id: history.call(asked.call())?.id().to_owned(),
+        prompt_kind: PromptKind::Question,
         label: match (asked.label(), asked.source()) {
             (Some(label), _) => label.to_owned(),
             (None, Source::Assistant) => "Assistant".to_owned(),
             (None, Source::Tool { name }) => name.clone(),
         },
         text: asked.question().text.clone(),
-    })
+    }))
 }
 
 /// The end of a question. One that the configuration settled is new to clients, so they are sent the whole question, by
@@ -157,18 +154,16 @@ fn answered(
     response: &InquiryResponse,
     history: &TurnHistory,
 ) -> Vec<Update> {
-    let settled = Settled::from(response);
     let question = history.question(pair);
     let mut updates = Vec::new();
     if let Some(prompt) = question.and_then(QuestionHistory::prompt) {
-        let prompt = prompt.clone();
-        updates.push(Update::QuestionClosed { prompt, settled });
-    } else if settled.is_by_configuration()
+        updates.push(Update::Question(answered_as(prompt, response)));
+    } else if response.is_by_configuration()
         && let Some(question) = question
     {
         let prompt = PromptId(pair.to_owned());
         updates.extend(asked(&prompt, question, history));
-        updates.push(Update::QuestionClosed { prompt, settled });
+        updates.push(Update::Question(answered_as(&prompt, response)));
     }
     let status = match response {
         InquiryResponse::Answered {
@@ -180,40 +175,31 @@ fn answered(
         _ => return updates,
     };
     if let Some(call) = history.call(call) {
-        let calls = vec![call.id().to_owned()];
-        updates.push(Update::Inquiry { calls, status });
+        let call_ids = vec![call.id().to_owned()];
+        updates.push(Update::Inquiry { call_ids, status });
     }
     updates
 }
 
-impl From<&InquiryResponse> for Settled {
-    fn from(response: &InquiryResponse) -> Self {
-        match response {
-            InquiryResponse::Answered { answer, by, .. } => Self::Answered {
-                by: *by,
-                answer: Some(answer.clone()),
-            },
-            InquiryResponse::Redacted { .. } => Self::Answered {
-                by: By::User,
-                answer: None,
-            },
-            InquiryResponse::Cancelled { reason, .. } => Self::Cancelled(reason.clone()),
+fn answered_as(prompt: &PromptId, response: &InquiryResponse) -> QuestionUpdate {
+    let id = prompt.0.clone();
+    match response {
+        InquiryResponse::Answered { answer, by, .. } => {
+            QuestionUpdate::answered(id, *by, Some(answer.clone()))
         }
+        InquiryResponse::Redacted { .. } => QuestionUpdate::answered(id, By::User, None),
+        InquiryResponse::Cancelled { reason, .. } => QuestionUpdate::cancelled(id, reason),
     }
 }
 
-impl From<&Closed> for Settled {
-    fn from(closed: &Closed) -> Self {
-        match closed {
-            Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
-                Self::Answered {
-                    by: closed.by().unwrap_or(By::User),
-                    answer: closed.answer(),
-                }
-            }
-            Closed::Declined { .. } => Self::Cancelled(Reason::User),
-            Closed::Withdrawn => Self::Cancelled(Reason::Withdrawn),
-            Closed::Failed { .. } => Self::Cancelled(Reason::BackendError),
+fn closed_as(prompt: &PromptId, closed: &Closed) -> QuestionUpdate {
+    let id = prompt.0.clone();
+    match closed {
+        Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
+            QuestionUpdate::answered(id, closed.by().unwrap_or(By::User), closed.answer())
         }
+        Closed::Declined { .. } => QuestionUpdate::cancelled(id, &Reason::User),
+        Closed::Withdrawn => QuestionUpdate::cancelled(id, &Reason::Withdrawn),
+        Closed::Failed { .. } => QuestionUpdate::cancelled(id, &Reason::BackendError),
     }
 }

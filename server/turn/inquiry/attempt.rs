@@ -89,9 +89,9 @@ impl Inquiry {
                 (Some((content, is_error)), _) => (content.to_owned(), is_error),
                 (_, Some(wanted)) => {
                     let values = [("question", wanted.question.text.as_str())];
-                    (text.inquiry(Sentence::InquiryPaused, &values), false)
+                    (text.render(Sentence::InquiryPaused, &values), false)
                 }
-                _ => (text.inquiry(Sentence::InquiryStillRunning, &[]), false),
+                _ => (text.render(Sentence::InquiryStillRunning, &[]), false),
             };
             CallResult {
                 id: call.id.to_owned(),
@@ -186,7 +186,7 @@ impl Inquiry {
             reading.results.clear();
             self.response.items.clear();
             let values = [("what", finish_name(finish))];
-            reading.wrong = cx.text().inquiry(Sentence::InquiryEndedWith, &values);
+            reading.wrong = cx.text().render(Sentence::InquiryEndedWith, &values);
         }
         if self.lane.assistant.is_some() {
             // The request offers no tools, so its history may not contain a call.
@@ -203,13 +203,13 @@ impl Inquiry {
             settled.push(self.settle(cx, &wanted, Ok(answer)));
         }
         if reading.wrong.is_empty() {
-            reading.wrong = cx.text().inquiry(Sentence::InquiryOneMissing, &[]);
+            reading.wrong = cx.text().render(Sentence::InquiryOneMissing, &[]);
         }
         self.messages.extend(self.reply());
         if !self.questions.is_empty() {
             let again = reply::text(cx.text(), &self.wanted(), self.lane.strategy);
             let values = [("wrong", reading.wrong.as_str())];
-            let wrong = cx.text().inquiry(Sentence::InquiryNotAccepted, &values);
+            let wrong = cx.text().render(Sentence::InquiryNotAccepted, &values);
             let text = format!("{wrong}\n\n{again}");
             self.messages.push(Message::User {
                 results: reading.results,
@@ -330,7 +330,7 @@ impl Inquiry {
 
 pub(crate) fn no_answer(text: &ModelText, requests: u32, wrong: &str) -> String {
     let values = [("requests", &*requests.to_string()), ("wrong", wrong)];
-    text.inquiry(Sentence::InquiryGivenUp, &values)
+    text.render(Sentence::InquiryGivenUp, &values)
 }
 
 fn finish_name(finish: &Finish) -> &'static str {

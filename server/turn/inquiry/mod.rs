@@ -155,7 +155,7 @@ impl Inquiries {
             return settled;
         }
         if finish == Finish::ContextFull {
-            let why = cx.text().inquiry(Sentence::InquiryContextFull, &[]);
+            let why = cx.text().render(Sentence::InquiryContextFull, &[]);
             settled.extend(inquiry.give_up(cx, &why));
         } else if matches!(finish, Finish::Refusal | Finish::ContentFilter) {
             // A model that refuses once would refuse a rephrased request too.
@@ -214,7 +214,7 @@ impl Inquiries {
         mut inquiry: Inquiry,
     ) -> Vec<InquiryOutcome> {
         if inquiry.last {
-            let why = cx.text().inquiry(Sentence::InquiryNotForced, &[]);
+            let why = cx.text().render(Sentence::InquiryNotForced, &[]);
             return self.next_rung(cx, calls, own, inquiry, &why);
         }
         inquiry.lane.strategy = Strategy::InBand;
@@ -316,7 +316,7 @@ fn status(
             .map(|call| call.id.to_owned())
     };
     Update::Inquiry {
-        calls: keys.filter_map(id).collect(),
+        call_ids: keys.filter_map(id).collect(),
         status,
     }
 }

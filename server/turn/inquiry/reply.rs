@@ -30,9 +30,9 @@ impl CallReply {
     fn result(self, text: &ModelText, id: &str, name: &str) -> CallResult {
         let is_error = self != Self::Taken;
         let content = match self {
-            Self::Taken => text.inquiry(Sentence::InquiryTaken, &[]),
+            Self::Taken => text.render(Sentence::InquiryTaken, &[]),
             Self::Wrong(what) => what,
-            Self::NotRun => text.inquiry(Sentence::InquiryNotRun, &[]),
+            Self::NotRun => text.render(Sentence::InquiryNotRun, &[]),
         };
         CallResult {
             id: id.to_owned(),
@@ -63,28 +63,28 @@ pub(crate) fn text(text: &ModelText, questions: &[&InquiryQuestion], strategy: S
         (_, 1) => ("\n", Sentence::InquiryCallOnce),
         _ => ("\n\n", Sentence::InquiryCallEach),
     };
-    let last = text.inquiry(last, &[("object", "{\"answer\": …}")]);
+    let last = text.render(last, &[("object", "{\"answer\": …}")]);
     format!("{}{between}{last}", blocks.join("\n\n"))
 }
 
 fn block(text: &ModelText, wanted: &InquiryQuestion) -> String {
     let question = &wanted.question;
     let mut lines = vec![
-        text.inquiry(Sentence::InquiryAsks, &[("tool", &wanted.tool)]),
-        text.inquiry(Sentence::InquiryId, &[("id", &wanted.pair)]),
+        text.render(Sentence::InquiryAsks, &[("tool", &wanted.tool)]),
+        text.render(Sentence::InquiryId, &[("id", &wanted.pair)]),
     ];
     lines.extend(question.context.clone());
     lines.push(question.text.clone());
     format(text, &question.answer_type, &mut lines);
     if question.optional {
-        lines.push(text.inquiry(Sentence::InquiryOptional, &[]));
+        lines.push(text.render(Sentence::InquiryOptional, &[]));
     }
     let default = question.default.as_ref().map(|default| match default {
         Value::String(default) => default.clone(),
         other => other.to_string(),
     });
     if let Some(default) = default {
-        lines.push(text.inquiry(Sentence::InquiryDefault, &[("default", &default)]));
+        lines.push(text.render(Sentence::InquiryDefault, &[("default", &default)]));
     }
     lines.join("\n")
 }
@@ -92,19 +92,19 @@ fn block(text: &ModelText, wanted: &InquiryQuestion) -> String {
 /// Adds lines that describe the form of the answer.
 fn format(text: &ModelText, answer_type: &AnswerType, lines: &mut Vec<String>) {
     match answer_type {
-        AnswerType::Boolean => lines.push(text.inquiry(Sentence::InquiryBoolean, &[])),
+        AnswerType::Boolean => lines.push(text.render(Sentence::InquiryBoolean, &[])),
         AnswerType::Select { options } => {
-            lines.push(text.inquiry(Sentence::InquiryOneOf, &[]));
+            lines.push(text.render(Sentence::InquiryOneOf, &[]));
             lines.extend(options.iter().cloned());
         }
         AnswerType::MultiSelect { options, .. } => {
             let how_many = answer_type.how_many().unwrap_or_else(|| "any".into());
-            lines.push(text.inquiry(Sentence::InquirySeveralOf, &[("how_many", &how_many)]));
+            lines.push(text.render(Sentence::InquirySeveralOf, &[("how_many", &how_many)]));
             lines.extend(options.iter().cloned());
         }
         AnswerType::Number { .. } | AnswerType::Text { .. } | AnswerType::Secret => {
             let phrase = answer_type.phrase().unwrap_or_else(|| "text".into());
-            lines.push(text.inquiry(Sentence::InquiryPhrase, &[("phrase", &phrase)]));
+            lines.push(text.render(Sentence::InquiryPhrase, &[("phrase", &phrase)]));
         }
     }
 }
@@ -158,7 +158,7 @@ pub(crate) fn read(
                 }
             }
         } else {
-            wrong.push(text.inquiry(Sentence::InquiryCalledOther, &[("tool", name)]));
+            wrong.push(text.render(Sentence::InquiryCalledOther, &[("tool", name)]));
             CallReply::NotRun
         };
         reading.results.push(reply.result(text, id, name));
@@ -166,7 +166,7 @@ pub(crate) fn read(
     if reading.results.is_empty() {
         match read_bare(questions, &response.text()) {
             Some(answer) => reading.answers.push(answer),
-            None => wrong.push(text.inquiry(Sentence::InquiryNotCalled, &[])),
+            None => wrong.push(text.render(Sentence::InquiryNotCalled, &[])),
         }
     }
     reading.wrong = wrong.join(" ");
@@ -179,15 +179,15 @@ fn read_call(
     raw: &str,
 ) -> Result<(String, Answer), String> {
     let arguments: Value =
-        serde_json::from_str(raw).map_err(|_| text.inquiry(Sentence::InquiryNotJson, &[]))?;
+        serde_json::from_str(raw).map_err(|_| text.render(Sentence::InquiryNotJson, &[]))?;
     let id = arguments["inquiry_id"].as_str().unwrap_or_default();
     let Some(wanted) = questions.iter().find(|wanted| wanted.pair == id) else {
         let id = format!("{id:?}");
-        return Err(text.inquiry(Sentence::InquiryUnknownId, &[("id", &id)]));
+        return Err(text.render(Sentence::InquiryUnknownId, &[("id", &id)]));
     };
     let answer = match &arguments["answer"] {
         Value::String(text) => text.clone(),
-        Value::Null => return Err(text.inquiry(Sentence::InquiryAnswerMissing, &[])),
+        Value::Null => return Err(text.render(Sentence::InquiryAnswerMissing, &[])),
         other => other.to_string(),
     };
     let answer = wanted
@@ -240,7 +240,7 @@ fn read_structured(
     match answer {
         Some(Ok(answer)) => reading.answers.push((wanted.pair.clone(), answer)),
         Some(Err(misfit)) => reading.wrong = misfit.to_string(),
-        None => reading.wrong = text.inquiry(Sentence::InquiryNoObject, &[]),
+        None => reading.wrong = text.render(Sentence::InquiryNoObject, &[]),
     }
     reading
 }

@@ -5,15 +5,13 @@
 //! |---|---|
 //! | `sentences` | the table: one template a sentence, in English |
 //! | `results` | why a call ended that its tool did not end |
-//! | `directives` | what Aside itself tells the model |
-//! | `inquiries` | what a model is asked in a side request, and what is wrong with its replies |
 
-mod directives;
-mod inquiries;
 mod results;
 mod sentences;
 
 pub use sentences::Sentence;
+
+use crate::record::DirectiveKind;
 
 /// A template for each sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +41,7 @@ impl ModelText {
     }
 
     /// A sentence with these values in place of the `{names}` of its template. A name without a value is left out.
-    fn render(&self, sentence: Sentence, values: &[(&str, &str)]) -> String {
+    pub(crate) fn render(&self, sentence: Sentence, values: &[(&str, &str)]) -> String {
         let mut text = String::new();
         let mut rest = self.templates[sentence as usize];
         while let Some((before, after)) = rest.split_once('{') {
@@ -56,6 +54,25 @@ impl ModelText {
             rest = after;
         }
         text + rest
+    }
+
+    /// The text of a directive. `what` says what the kind does not: what is wrong with an answer or with a line of
+    /// the log, or what was taken back.
+    #[must_use]
+    pub fn directive(&self, kind: &DirectiveKind, what: &str) -> String {
+        let (sentence, tool) = match kind {
+            DirectiveKind::Cut => (Sentence::Cut, None),
+            DirectiveKind::SchemaRepair => (Sentence::SchemaRepair, None),
+            DirectiveKind::Force { tool: None } => (Sentence::ForceAny, None),
+            DirectiveKind::Force { tool } => (Sentence::Force, tool.as_deref()),
+            DirectiveKind::ForceAgain { tool: None } => (Sentence::ForceAnyAgain, None),
+            DirectiveKind::ForceAgain { tool } => (Sentence::ForceAgain, tool.as_deref()),
+            DirectiveKind::Lost { .. } => (Sentence::Lost, None),
+            DirectiveKind::Undone { .. } => (Sentence::Undone, None),
+            DirectiveKind::Other { .. } => return what.to_owned(),
+        };
+        let tool = tool.unwrap_or_default();
+        self.render(sentence, &[("tool", tool), ("what", what)])
     }
 }
 

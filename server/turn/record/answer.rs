@@ -3,12 +3,28 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{by::By, end::RefusalReason, json::is_false, prompt::Showing};
+use super::{end::RefusalReason, json::is_false, prompt::Showing};
 use crate::{
     model::response::Usage,
     rules::Strategy,
     word::{Vocabulary, Word},
 };
+
+/// Answerer of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A person, at the prompt.
+    User,
+    /// A model, in an inquiry.
+    Assistant,
+    /// The answer that is configured for the question.
+    Config,
+    /// A person, earlier in this turn.
+    Remembered,
+    /// The question's default.
+    Default,
+}
 
 /// Outcome of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,6 +144,18 @@ impl Vocabulary for Backend {
         match self {
             Self::Client => "client",
             Self::Inquiry => "inquiry",
+        }
+    }
+}
+
+impl InquiryResponse {
+    /// Whether neither a person nor a model was asked: the configuration, a default or an earlier answer decided.
+    #[must_use]
+    pub fn is_by_configuration(&self) -> bool {
+        match self {
+            Self::Answered { by, .. } => matches!(by, By::Config | By::Remembered | By::Default),
+            Self::Redacted { .. } => false,
+            Self::Cancelled { reason, .. } => reason.is_by_configuration(),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `answer` | how questions ended |
-//! | `by` | who or what answered |
 //! | `call_end` | how a call ended, and why where its tool did not end it |
 //! | `directive` | what Aside itself tells the model, by kind |
 //! | `end` | the end of a turn: its outcome, its error, and what was refused in it |
@@ -23,7 +22,6 @@ use crate::{
 };
 
 mod answer;
-mod by;
 mod call_end;
 mod directive;
 mod end;
@@ -33,8 +31,7 @@ mod prompt;
 use json::{is_default, is_false, present, shallow};
 
 pub use crate::word::{Vocabulary, Word};
-pub use answer::{Backend, Effort, InquiryResponse, Reason};
-pub use by::By;
+pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
 pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
 pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};

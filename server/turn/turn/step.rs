@@ -70,7 +70,7 @@ impl Turn {
             let reason = failure.text.clone();
             return self.cx.tell(Update::Retry {
                 attempt,
-                after,
+                after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
                 reason,
                 discard_step,
             });

@@ -33,7 +33,7 @@ fn streamed(updates: &[Value], answer: &str) -> (String, bool) {
         answer: Some(answer.into()),
         structured: None,
         error: None,
-        usage: Usage::default(),
+        usage: TurnUsage::default(),
         refusals: vec![],
         prompts: vec![],
     };
@@ -221,7 +221,7 @@ fn control_characters_are_removed() {
 }
 
 fn completed(outcome: Outcome) -> TurnCompleted {
-    let usage = Usage {
+    let usage = TurnUsage {
         input_tokens: 1200,
         output_tokens: 340,
         cache_read_tokens: 8000,
@@ -344,7 +344,7 @@ fn summary_names_each_changed_file_once() {
         assert_eq!(show.update(&read(&edit)), []);
     }
     let end = TurnCompleted {
-        usage: Usage::default(),
+        usage: TurnUsage::default(),
         ..completed(Outcome::Completed)
     };
     let lines = notes(show.end(&end));

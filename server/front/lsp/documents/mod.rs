@@ -6,11 +6,9 @@
 //! | `splices` | a change as the smallest edits (pure) |
 //! | [`editor`] | open documents for tools: read, change, save |
 //! | [`attachments`] | attachments of a message: a text, an open document, a file |
-//! | `heap` | return of a large document's memory |
 
 pub(super) mod attachments;
 pub(super) mod editor;
-mod heap;
 mod positions;
 mod splices;
 #[cfg(test)]
@@ -165,7 +163,7 @@ impl Documents {
 
     /// Returns the memory of closed documents to the system. Blocks.
     pub(super) fn give_back() {
-        heap::give_back();
+        give_back_memory();
     }
 
     /// The document with this URI.
@@ -329,3 +327,17 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
+
+/// Returns free memory to the system. A rope consists of many small pieces, which the C library would keep unless they
+/// are at the end of its heap. Walks the whole heap, so call it on a blocking thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a call of the C library")]
+fn give_back_memory() {
+    // SAFETY: `malloc_trim` may be called at any time, takes its own locks, and touches no memory in use.
+    let any = unsafe { libc::malloc_trim(0) };
+    tracing::debug!(any, "free memory was given back");
+}
+
+/// Does nothing: other allocators return memory by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_back_memory() {}

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use aside_turn::{
-    effect::{Effect, InquiryStatus, Update, updates::updates},
+    effect::{Effect, InquiryStatus, QuestionUpdate, Update, updates::updates},
     history::TurnHistory,
     record::Event,
 };
@@ -85,7 +85,11 @@ fn a_turn_that_runs_and_its_record_give_equal_updates() {
         let played = Play::of(&input);
         let told = played.effects.iter().filter_map(|effect| match effect {
             // After an answer that does not fit, a prompt is shown again.
-            Effect::Tell(Update::QuestionOpened { prompt, .. }) if !opened.insert(prompt) => None,
+            Effect::Tell(Update::Question(QuestionUpdate::Opened { prompt_id, .. }))
+                if !opened.insert(prompt_id) =>
+            {
+                None
+            }
             Effect::Tell(update) => lasting(update),
             _ => None,
         });

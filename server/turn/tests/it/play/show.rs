@@ -1,11 +1,16 @@
 //! Effects as text.
 
+use std::time::Duration;
+
 use aside_turn::{
-    effect::{Effect, End, InquiryStatus, Prompt, Request, RequestKind, Settled, Update},
+    effect::{
+        CallStatus, Effect, End, InquiryStatus, Prompt, QuestionUpdate, Request, RequestKind,
+        Update,
+    },
     input::Preview,
     inquiry::{Message, SideRequest},
     question::{Answer, AnswerType, Source},
-    record::{Level, Outcome, Status, Vocabulary},
+    record::{Level, Outcome, PromptId, Status, Vocabulary},
     response::{Finish, Item, Kind, Usage},
     rules::ToolChoice,
 };
@@ -183,36 +188,46 @@ pub(super) fn answer_type(kind: &AnswerType) -> String {
 
 fn tell(play: &Play, update: &Update) -> Option<String> {
     let text = match update {
-        Update::QuestionOpened {
-            prompt,
-            kind,
+        Update::Question(QuestionUpdate::Opened {
+            prompt_id,
+            prompt_kind,
             text,
             label,
             ..
-        } => {
+        }) => {
             format!(
                 "opened {} {} [{label}] {text:?}",
-                play.prompt_name(prompt),
-                kind_name(*kind)
+                play.prompt_name(&PromptId(prompt_id.clone())),
+                kind_name(*prompt_kind)
             )
         }
-        Update::QuestionClosed { prompt, settled } => {
+        Update::Question(QuestionUpdate::Closed {
+            prompt_id,
+            by,
+            reason,
+            answer,
+            ..
+        }) => {
+            let settled = match (by, reason) {
+                (Some(by), _) => format!("{} by {}", optional(answer.as_ref()), lower(by)),
+                (None, reason) => reason.as_ref().map_or("", |it| it.name()).to_owned(),
+            };
             format!(
-                "closed {} {}",
-                play.prompt_name(prompt),
-                self::settled(settled)
+                "closed {} {settled}",
+                play.prompt_name(&PromptId(prompt_id.clone()))
             )
         }
-        Update::Inquiry { calls, status } => {
-            format!("inquiry {} {}", inquiry_status(*status), calls.join(" "))
+        Update::Inquiry { call_ids, status } => {
+            format!("inquiry {} {}", inquiry_status(*status), call_ids.join(" "))
         }
         Update::Steered { text } => format!("steered {text:?}"),
         Update::Retry {
             attempt,
-            after,
+            after_ms,
             reason,
             discard_step,
         } => {
+            let after = Duration::from_millis(*after_ms);
             let discard = discard_step
                 .map(|step| format!(" discard {step}"))
                 .unwrap_or_default();
@@ -224,33 +239,35 @@ fn tell(play: &Play, update: &Update) -> Option<String> {
         Update::Reasoning { step, text } => format!("reasoning {step} {text:?}"),
         Update::ToolCall {
             step,
-            id,
+            call_id,
             title,
-            running,
+            status,
             ..
         } => {
-            format!("call {step} {id} {title:?}{}", flag(*running, " running"))
+            let running = flag(*status == CallStatus::Running, " running");
+            format!("call {step} {call_id} {title:?}{running}")
         }
         Update::ToolResult {
-            id,
+            call_id,
             status,
             summary,
             ..
         } => {
-            format!("result {id} {} {summary:?}", self::status(*status))
+            format!("result {call_id} {} {summary:?}", self::status(*status))
         }
-        Update::Usage { usage, .. } => format!("usage{}", self::usage(usage)),
+        Update::Usage(usage) => format!(
+            "usage{}",
+            self::usage(&Usage {
+                input: usage.input_tokens,
+                cache_read: usage.cache_read_tokens,
+                cache_write: usage.cache_write_tokens,
+                output: usage.output_tokens,
+                cost: usage.cost_usd,
+            })
+        ),
+        Update::ToolOutput { .. } | Update::Edit { .. } | Update::Title { .. } => return None,
     };
     Some(format!("tell {text}"))
-}
-
-fn settled(settled: &Settled) -> String {
-    match settled {
-        Settled::Answered { by, answer } => {
-            format!("{} by {}", optional(answer.as_ref()), lower(by))
-        }
-        Settled::Cancelled(reason) => reason.name().to_owned(),
-    }
 }
 
 fn inquiry_status(status: InquiryStatus) -> &'static str {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
-    effect::{Effect, RequestKind, Update},
+    effect::{Effect, QuestionUpdate, RequestKind, Update},
     record::{CallKey, Event, Outcome, PromptId, PromptSubject},
 };
 use serde_json::Value;
@@ -76,12 +76,9 @@ impl Watch {
                     history::check(before);
                 }
             }
-            Effect::ClosePrompt(prompt, _)
-            | Effect::Tell(Update::QuestionClosed { prompt, .. }) => {
-                assert!(
-                    self.unwritten || is_closed(before, prompt),
-                    "it is closed before that is recorded: {text}"
-                );
+            Effect::ClosePrompt(prompt, _) => self.closed(prompt, before, &text),
+            Effect::Tell(Update::Question(QuestionUpdate::Closed { prompt_id, .. })) => {
+                self.closed(&PromptId(prompt_id.clone()), before, &text);
             }
             Effect::End(end) => {
                 self.over = true;
@@ -91,6 +88,13 @@ impl Watch {
             }
             _ => {}
         }
+    }
+
+    fn closed(&self, prompt: &PromptId, before: &[Event], text: &str) {
+        assert!(
+            self.unwritten || is_closed(before, prompt),
+            "it is closed before that is recorded: {text}"
+        );
     }
 
     fn record(&mut self, event: &Event, before: &[Event]) {

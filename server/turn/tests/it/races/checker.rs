@@ -430,11 +430,13 @@ impl Checker {
         let last = self.life.last_result.and_then(|key| self.call(key));
         let hidden = last.is_some_and(|call| self.is_hidden(&call.tool)) && !self.life.broken;
         match update {
-            Update::ToolCall { name, id, .. } if self.is_hidden(name) => {
-                let what = format!("{id} of {name} is hidden");
+            Update::ToolCall { name, call_id, .. } if self.is_hidden(name) => {
+                let what = format!("{call_id} of {name} is hidden");
                 self.fail(what);
             }
-            Update::ToolResult { id, .. } if hidden => self.fail(format!("{id} is hidden")),
+            Update::ToolResult { call_id, .. } if hidden => {
+                self.fail(format!("{call_id} is hidden"));
+            }
             Update::Retry { .. } => self.counts.add("request sent again"),
             _ => {}
         }

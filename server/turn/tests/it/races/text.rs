@@ -73,11 +73,10 @@ pub(crate) fn effect(effect: &Effect) -> String {
             | Update::Reasoning { .. }
             | Update::ToolCall { .. }
             | Update::ToolResult { .. }
-            | Update::QuestionOpened { .. }
-            | Update::QuestionClosed { .. }
+            | Update::Question(_)
             | Update::Inquiry { .. }
             | Update::Notice { .. }
-            | Update::Usage { .. },
+            | Update::Usage(_),
         ) => String::new(),
         Effect::OpenPrompt(prompt) => format!("< show {}: {}", prompt.id.0, prompt.text),
         other => plain(&format!("< {other:?}")),
