@@ -190,6 +190,12 @@ local function random_keys()
   return keys
 end
 
+--- What answers most questions, and other text.
+local function pick_text()
+  local all = { '1', '2', '3', '4', 'y', 'n', 'Y', ' ', '\r', 'a', 'q', 'g' }
+  return all[math.random(#all)]
+end
+
 --- One run: types the same keys into both, and says what differs, or what was answered.
 ---@param keys string[]
 ---@return string? broken something was answered, ran, or did not end
@@ -229,7 +235,65 @@ local function run_once(keys)
   return broken or not ok and tostring(failure) or nil, other, during
 end
 
+--- One run in which the person decides about the change, and types on: nothing else is answered, and the text is what was
+--- typed.
+---@return string? broken
+local function decide_once()
+  local child = start(1, true)
+  local broken
+  local ok, failure = pcall(function()
+    local function is_open() return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Open()', {}) == PROMPTS end
+    wait(child, 'all prompts are there', is_open)
+    local function is_live(ask) return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return ' .. ask, {}) end
+    -- It is one of five that comes first; what is modal is left for later.
+    for _ = 1, 2 * PROMPTS do
+      type_and_wait(child, ':Aside answer\r', 'enter')
+      wait(child, 'something is shown', function() return mode_of(child).mode ~= 'n' or is_live('Turned()') end)
+      while mode_of(child).mode ~= 'n' do
+        type_and_wait(
+          child,
+          mode_of(child).mode == 'r' and '\r' or '\3',
+          mode_of(child).mode == 'r' and 'enter' or 'stop'
+        )
+      end
+      if is_live('Turned()') then break end
+    end
+    wait(child, 'it can be decided', function() return is_live('Live()') end)
+    local typed = {}
+    for at = 1, 60 do
+      typed[at] = pick_text()
+    end
+    local text = table.concat(typed)
+    vim.fn.chansend(child.terminal, 'gy1\rGo' .. text)
+    type_and_wait(child, '\27', 'escape')
+    type_and_wait(child, LAST, 'last')
+    wait(
+      child,
+      'it is decided',
+      function() return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Open()', {}) < PROMPTS end
+    )
+    local state = vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return State()', {})
+    local wanted = vim.split((text:gsub('\r', '\n')), '\n')
+    local lines = state.buffers['a.txt']
+    if state.answers ~= 1 then
+      broken = ('%d prompts were answered'):format(state.answers)
+    elseif vim.uv.fs_stat(child.folder .. '/work/ran') then
+      broken = 'a command ran that nobody allowed'
+    elseif not vim.deep_equal(vim.list_slice(lines, #lines - #wanted + 1), wanted) then
+      broken = ('the text is not what was typed: %s'):format(vim.inspect(lines))
+    end
+  end)
+  stop(child)
+  return broken or not ok and tostring(failure) or nil
+end
+
 local passed, failed, during = 0, 0, 0
+for run = 1, math.ceil(runs / 4) do
+  math.randomseed(seed + run - 1)
+  local broken = decide_once()
+  passed, failed = passed + (broken and 0 or 1), failed + (broken and 1 or 0)
+  if broken then io.stdout:write(('FAILED deciding, with seed %d: %s\n'):format(seed + run - 1, broken)) end
+end
 for run = 1, runs do
   math.randomseed(seed + run - 1)
   local broken, other, arrived = run_once(random_keys())

@@ -18,7 +18,12 @@ vim.o.helpfile = 'none'
 pcall(vim.keymap.del, 'n', 'gO')
 -- `:cc` goes to what the quickfix list has. Into a list of the person's own, Aside puts nothing.
 vim.fn.setqflist({ { filename = 'a.txt', lnum = 2, text = 'mine' } })
-local told = { escape = vim.keycode('<Esc>'), last = vim.keycode('<F12>'), enter = vim.keycode('<CR>') }
+local told = {
+  escape = vim.keycode('<Esc>'),
+  last = vim.keycode('<F12>'),
+  enter = vim.keycode('<CR>'),
+  stop = vim.keycode('<C-c>'),
+}
 local answers = 0
 
 --- Tells the typist which keys were read, and which prompts arrived.
@@ -48,6 +53,19 @@ function Begin(typist, number, prompts, server)
   for turn = 1, prompts do
     require('aside').ask('turn ' .. turn, { new = true })
   end
+end
+
+--- Whether the person turned to the change.
+function Turned()
+  local _, review = next(require('aside.review').reviews)
+  return review ~= nil and review.release ~= nil
+end
+
+--- Whether a key would take it.
+function Live()
+  local _, review = next(require('aside.review').reviews)
+  review.shown:look()
+  return review.shown:may_decide(1)
 end
 
 function Open() return #require('aside.prompt').open() end

@@ -57,7 +57,8 @@ local function bare(text)
   return (text:gsub('[\216-\219][\128-\191]', ''):gsub('\239[\172-\187][\128-\191]', ''):gsub('%s+', ''))
 end
 
---- What is in the window, without blanks.
+--- The rows of the window, without blanks.
+---@return string[]
 local function inside(lines, view)
   local rows = {}
   for row = view.at[1], view.at[1] + view.height - 1 do
@@ -66,9 +67,9 @@ local function inside(lines, view)
       if column >= view.at[2] and column < view.at[2] + view.width then text = text .. character end
       column = column + vim.fn.strdisplaywidth(character)
     end
-    rows[#rows + 1] = text
+    rows[#rows + 1] = bare(text)
   end
-  return bare(table.concat(rows, ''))
+  return rows
 end
 
 local count = 0
@@ -150,34 +151,31 @@ local MOVES = vim.split(
 
 local live, moved, kinds = 0, 0, {}
 
---- An added line as it stands on the screen, and parts of it as short as a row.
-local function parts_of(one)
-  local needle, parts = '+' .. bare(vim.fn.strtrans((one:gsub('\t', '')))), {}
-  for at = 0, vim.fn.strchars(needle), 8 do
-    parts[#parts + 1] = vim.fn.strcharpart(needle, at, 8)
+--- Whether a text is one row after another that was on the screen.
+---@param read table<string, boolean> rows
+local function was_read(text, read)
+  local ends = { [0] = true }
+  for at = 0, #text - 1 do
+    for row in pairs(ends[at] and read or {}) do
+      if text:sub(at + 1, at + #row) == row then ends[at + #row] = true end
+    end
   end
-  return needle, parts
+  return ends[#text] == true
 end
 
 --- What is wrong with what is on the screen; nil where nothing is.
 ---@param view table
----@param read table<string, boolean> parts of added lines that were on the screen
+---@param read table<string, boolean> rows that were on the screen
 local function wrong(lines, view, read)
-  local text = inside(lines, view)
-  for _, added in ipairs(view.added or {}) do
-    for _, one in ipairs(added) do
-      local _, parts = parts_of(one)
-      for number, part in ipairs(parts) do
-        if text:find(part, 1, true) then read[number .. one] = true end
-      end
-    end
+  local rows = inside(lines, view)
+  local text = table.concat(rows)
+  for _, row in ipairs(rows) do
+    if row ~= '' then read[row] = true end
   end
   local function unseen(at, once)
     for _, one in ipairs(view.added[at]) do
-      local needle, parts = parts_of(one)
-      local function is_read(number) return read[number .. one] end
-      local was_read = once and vim.iter(ipairs(parts)):all(is_read)
-      if not was_read and not text:find(needle, 1, true) then return needle end
+      local needle = '+' .. bare(vim.fn.strtrans((one:gsub('\t', ''))))
+      if not (once and was_read(needle, read)) and not text:find(needle, 1, true) then return needle end
     end
   end
   for at, can in ipairs(view.live) do

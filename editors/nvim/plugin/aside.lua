@@ -14,6 +14,6 @@ for _, name in ipairs({ 'ask', 'fix' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
   vim.keymap.set('x', '<Plug>(aside-' .. name .. ')', ':Aside ' .. name .. '<CR>', { silent = true })
 end
-for _, name in ipairs({ 'answer', 'show', 'steer', 'cancel', 'undo' }) do
+for _, name in ipairs({ 'answer', 'show', 'hide', 'steer', 'cancel', 'undo' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
 end

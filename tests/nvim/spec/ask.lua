@@ -269,3 +269,30 @@ say = [{ text = "I am B." }]
   vim.cmd('Aside undo')
   T.equal(#T.shown[#T.shown].items, 2, 'both are offered')
 end)
+
+test(
+  'an answer takes two fifths of the rows at the most, leaves the line of the cursor free, and is hidden by a command',
+  {
+    files = { ['a.txt'] = ('one\n'):rep(60) },
+    script = '[[reply]]\nrepeat = true\nsay = [{ text = "' .. ('line\\n\\n'):rep(30) .. '" }]',
+  },
+  function()
+    vim.cmd('edit a.txt | vsplit')
+    T.ask('Aside ask go')
+    local win = assert(require('aside.view').visible()):window()
+    assert(vim.api.nvim_win_get_height(win) + 2 <= 0.4 * vim.api.nvim_win_get_height(0))
+    for row = 1, vim.api.nvim_win_get_height(0) do
+      vim.api.nvim_win_set_cursor(0, { row, 0 })
+      vim.api.nvim_exec_autocmds('CursorMoved', {})
+      local top = vim.fn.win_screenpos(win)[1]
+      local cursor, bottom = vim.fn.screenpos(0, row, 1).row, top + vim.api.nvim_win_get_height(win) + 1
+      assert(cursor < top or cursor > bottom, ('line %d is under the rows %d to %d'):format(cursor, top, bottom))
+    end
+    vim.cmd('Aside hide')
+    T.equal(#vim.api.nvim_list_wins(), 2)
+    vim.cmd('Aside')
+    T.equal(vim.bo.filetype, 'aside')
+    vim.cmd('Aside')
+    T.equal(#vim.api.nvim_list_wins(), 2, 'it goes as it came')
+  end
+)

@@ -411,3 +411,15 @@ test('checkhealth says what is there and what to do', {
   T.has(text, 'ERROR vim.g.aside.widht: there is no such field')
   T.has(text, 'ERROR vim.g.aside')
 end)
+
+test('the server knows at once what was typed', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nsay = [{ text = "Done." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  T.sent = {}
+  T.press('xx')
+  local methods = vim.tbl_map(function(message) return message.method end, T.sent)
+  assert(vim.tbl_contains(methods, 'textDocument/didChange'), vim.inspect(methods))
+end)

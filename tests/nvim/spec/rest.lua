@@ -464,7 +464,7 @@ test('every message of the samples is shown or acted on', {
     '│ @@ -1,2 +1,2 @@',
     '`Assistant: Keep the old file as a backup?`',
     '> Leave the tests alone.',
-    '*The connection broke. Sent again in 3.0 s.*',
+    '*The connection broke — sent again in 3.0 s.*',
     '*The answer was cut at its token limit.*',
     'Failed: The provider answered 500 six times; try again later.',
     samples['completed-refusals.json'].params.refusals[1].tool,
@@ -501,3 +501,107 @@ test(
     vim.o.cmdheight = 1
   end
 )
+
+--- A language server inside Neovim that is slow, and has an error for each line with "bad" in it.
+local function slow(dispatchers)
+  local texts = {}
+  local function check(uri)
+    vim.defer_fn(function()
+      local found = {}
+      for number, line in ipairs(vim.split(texts[uri], '\n')) do
+        local range = { start = { line = number - 1, character = 0 }, ['end'] = { line = number - 1, character = 3 } }
+        if line:find('bad') then found[#found + 1] = { range = range, severity = 1, message = 'bad word' } end
+      end
+      dispatchers.notification('textDocument/publishDiagnostics', { uri = uri, diagnostics = found })
+    end, 300)
+  end
+  local function notify(method, params)
+    if method == 'textDocument/didOpen' then texts[params.textDocument.uri] = params.textDocument.text end
+    if method == 'textDocument/didChange' then texts[params.textDocument.uri] = params.contentChanges[1].text end
+    if method:find('did[OC][ph][ea]n') then check(params.textDocument.uri) end
+    return true
+  end
+  local function request(method, _, done)
+    done(nil, method == 'initialize' and { capabilities = { textDocumentSync = 1 } } or vim.NIL)
+    return true, 1
+  end
+  local function never() return false end
+  return { request = request, notify = notify, is_closing = never, terminate = function() end }
+end
+
+test('diagnostics are those of the text as it is: after an edit, and of a file that was not open', {
+  files = { ['open.txt'] = 'bad one\nfine\n', ['closed.txt'] = 'bad one\nfine\n' },
+  config = { settings = { conversation = { mode = 'edits', tools = { editor_diagnostics = { run = 'unattended' } } } } },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "open.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "open.txt", old_text = "bad one", new_text = "good one" } }]
+[[reply]]
+when = { step = 3 }
+say = [{ call = "editor_diagnostics", id = "open", arguments = { path = "open.txt" } }]
+[[reply]]
+when = { step = 4 }
+say = [{ call = "editor_diagnostics", id = "closed", arguments = { path = "closed.txt" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  local function start(event) vim.lsp.start({ name = 'slow', cmd = slow }, { bufnr = event.buf }) end
+  local watch = vim.api.nvim_create_autocmd('BufReadPost', { pattern = '*.txt', callback = start })
+  vim.cmd.edit('open.txt')
+  T.wait('it has an error', function() return #vim.diagnostic.get(0) == 1 end)
+  T.ask('Aside ask go')
+  vim.api.nvim_del_autocmd(watch)
+  local got = {}
+  for _, message in ipairs(T.sent) do
+    if message.method == 'aside/tool/call' then got[#got + 1] = message.result.content end
+  end
+  T.equal(got, { 'There are none.', 'closed.txt:1:1: error: bad word' })
+  for _, one in ipairs(vim.lsp.get_clients({ name = 'slow' })) do
+    vim.lsp.stop_client(one.id, true)
+  end
+end)
+
+test('why a call failed is said whole, and where trust is missing, how to give it', {
+  files = { ['a.txt'] = 'one\n' },
+  untrusted = true,
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "edit_file", arguments = { path = "nowhere/to/be/found.txt", old_text = "a", new_text = "b" } },
+  { call = "write_file", arguments = { path = "new.txt", content = "b" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  T.has(T.page(), ':Aside trust shows what trust means.')
+  T.has(T.page(), '│ There is no `nowhere/to/be/found.txt`; create it with write_file.')
+end)
+
+test('what a command printed is on the screen as it was printed, though it looks like markdown', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "printf '%s\\n' 'v = codes[code]' '[text](http://a.b)' '**b** `c` _d_'" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.choices = { 'Run once' }
+  vim.cmd('Aside answer')
+  T.ended()
+  vim.cmd('Aside')
+  vim.cmd('normal! ggzR')
+  for _, text in ipairs({ 'v = codes[code]', '[text](http://a.b)', '**b** `c` _d_' }) do
+    T.has(T.screen(), '│ ' .. text)
+  end
+end)

@@ -106,6 +106,7 @@ local function on_init(client)
     local function opened(event) attach(event.buf) end
     local events = { 'BufReadPost', 'BufNewFile', 'BufFilePost' }
     vim.api.nvim_create_autocmd(events, { group = group, callback = opened })
+    require('aside.tools').watch()
     require('aside.prompt').load()
     local acts = waiting
     waiting = {}
@@ -198,6 +199,8 @@ function M.config()
   return {
     name = 'aside',
     cmd = start,
+    -- An edit is refused where the server does not know yet what was typed.
+    flags = { debounce_text_changes = 0, exit_timeout = false },
     root_dir = function(buf, on_dir)
       if is_file(buf) and server.find() then on_dir(M.root(buf)) end
     end,

@@ -73,7 +73,8 @@ M.subcommands = {
     what = 'Picks a turn that was interrupted, by its age, and goes on with it.',
     run = function() require('aside.turn').resume() end,
   },
-  show = { what = 'Goes to the answer.', run = of('turn', 'show') },
+  hide = { what = 'Closes the windows of answers. What runs goes on.', run = of('turn', 'hide') },
+  show = { what = 'Goes to the answer; in it, hides it.', run = of('turn', 'show') },
   answer = {
     what = 'Shows what waits for an answer. The next change follows by itself, whatever else waits does not. Hiding it leaves it open.',
     run = of('prompt', 'answer'),

@@ -7,7 +7,7 @@
 ---@field notify? boolean Whether a line below says that something waits.
 ---@field sign? string What stands in the sign column where something waits, at most two cells wide.
 ---@field width? integer The most columns of an answer beside the code.
----@field height? integer The most lines of an answer beside the code.
+---@field height? integer The most lines of an answer beside the code; it takes two fifths of the rows at the most.
 ---@field keys? aside.Keys
 
 --- Keys of Aside's own windows, and of a file while the person looks at a change of it. `false` leaves one out.

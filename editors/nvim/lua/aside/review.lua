@@ -157,11 +157,13 @@ function M.list(prompts, careful)
       items[#items + 1] = { filename = vim.uri_to_fname(prompt.preview.uri), lnum = hunk.first, text = text }
     end
   end
-  local now = vim.fn.getqflist({ context = 0, size = 0 })
+  local now = vim.fn.getqflist({ context = 0, size = 0, nr = 0 })
   local ours = type(now.context) == 'table' and now.context.aside
   if ours or #items > 0 and (not careful or now.size == 0) then
     vim.fn.setqflist({}, ours and 'r' or ' ', { title = 'Aside', context = { aside = true }, items = items })
   end
+  -- The list that was there before is given back.
+  if ours and #items == 0 and now.nr > 1 then vim.cmd('silent colder') end
 end
 
 --- Gives the decision to the server. No key decides about it any more.

@@ -3,7 +3,11 @@ local attachments = require('aside.attachments')
 local client = require('aside.client')
 local config = require('aside.config')
 
-local M = {}
+local M = {
+  told = {}, ---@type table<integer, integer> the state of each buffer that diagnostics were last told of
+}
+
+local WAITS = 5000 -- milliseconds for which diagnostics of a changed text are waited for
 
 --- The buffer of a file, opened without a window where it is not; language servers look at it then.
 ---@param root string where a relative path is from
@@ -57,9 +61,32 @@ local function place(name, item) return ('%s:%d:%d: %s'):format(name, item.lnum,
 ---@type table<string, fun(arguments: table, root: string): string[]>
 local tools = {}
 
+--- Waits until what is known of a buffer is about its present text. Gives back what is said in place of it, where nothing
+--- is known.
+---@return string? unknown
+local function await_diagnostics(buf, root)
+  local name = attachments.path(vim.api.nvim_buf_get_name(buf), root)
+  local function is_other(one) return one.name ~= 'aside' end
+  -- A server that starts with the buffer attaches a moment later.
+  local waiting, due = coroutine.running(), vim.uv.now() + WAITS
+  while M.told[buf] ~= vim.api.nvim_buf_get_changedtick(buf) do
+    if vim.uv.now() >= due then
+      local servers = vim.iter(vim.lsp.get_clients({ bufnr = buf })):any(is_other)
+      local why = servers and 'Not known yet: no language server has looked at the present text of %s.'
+        or 'Not known: no language server looks at %s.'
+      return why:format(name)
+    end
+    vim.defer_fn(function() coroutine.resume(waiting) end, 50)
+    coroutine.yield()
+  end
+end
+
 function tools.editor_diagnostics(arguments, root)
   local buf = arguments.path and open(arguments.path, root) or nil
-  return vim.tbl_map(function(item) return attachments.diagnostic(item, root) end, vim.diagnostic.get(buf))
+  local unknown = buf and await_diagnostics(buf, root)
+  if unknown then return { unknown } end
+  local found = vim.tbl_map(function(item) return attachments.diagnostic(item, root) end, vim.diagnostic.get(buf))
+  return #found > 0 and found or { buf and 'There are none.' or 'There are none in the files that are open.' }
 end
 
 function tools.editor_open_files(_, root)
@@ -121,6 +148,21 @@ function tools.editor_selection(_, root)
   if first == 0 then return lines end
   lines[2] = ('Selected are lines %d to %d:'):format(first, last)
   return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
+end
+
+--- Notes from now on for which state of a buffer diagnostics came. Those of what is open already are there.
+function M.watch()
+  local function note(event) M.told[event.buf] = vim.api.nvim_buf_get_changedtick(event.buf) end
+  for _, one in ipairs(vim.lsp.get_clients()) do
+    for buf in pairs(one.name ~= 'aside' and one.attached_buffers or {}) do
+      note({ buf = buf })
+    end
+  end
+  for _, item in ipairs(vim.diagnostic.get()) do
+    note({ buf = item.bufnr })
+  end
+  local group = vim.api.nvim_create_augroup('aside.diagnostics', {})
+  vim.api.nvim_create_autocmd('DiagnosticChanged', { group = group, callback = note })
 end
 
 --- The names of the tools that this editor serves, for the capabilities of the client.

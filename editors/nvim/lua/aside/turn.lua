@@ -132,9 +132,19 @@ function M.ask(ask)
   end)
 end
 
---- Goes to the answer: the one on the screen, else one that is being written, else the last one.
+--- Closes the windows of all answers.
+function M.hide()
+  local view = View.visible()
+  while view do
+    view:hide()
+    view = View.visible()
+  end
+end
+
+--- Goes to the answer: the one on the screen, else one that is being written, else the last one. In it, hides it.
 function M.show()
   local view, hidden = View.visible(), all_running()
+  if view and vim.api.nvim_get_current_win() == view:window() then return view:hide() end
   if not view and #hidden > 1 then
     return which('Go to: ', hidden, function(turn) turn.view:show(true) end)
   end
@@ -253,6 +263,9 @@ local kinds = {
     end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
+    -- Why it failed is said whole.
+    local cut = status ~= 'ok' and #summary == 1 and not View.has_room(sign)
+    if cut then view:output(update.callId, summary[1] .. '\n') end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
@@ -271,7 +284,7 @@ local kinds = {
   steered = function(view, update) view:said(update.text) end,
   retry = function(view, update)
     if update.discardStep then view:discard(update.discardStep) end
-    view:note(('%s Sent again in %.1f s.'):format(update.reason, update.afterMs / 1000))
+    view:note(('%s — sent again in %.1f s.'):format(update.reason:gsub('%.$', ''), update.afterMs / 1000))
   end,
   notice = function(view, update) view:note(update.text) end,
   title = function(view, update)
@@ -288,6 +301,9 @@ function M.update(params)
   if show and turn.view:exists() then show(turn.view, params.update, turn) end
 end
 
+--- What a person can do about a refusal.
+local HINTS = { not_trusted = ' :Aside trust shows what trust means.' }
+
 --- The notification `aside/turn/completed`.
 function M.complete(params)
   local turn, outcome = turns[params.turnId], params.outcome
@@ -295,7 +311,7 @@ function M.complete(params)
   local notes = { cancelled = 'Cancelled.', interrupted = 'Interrupted. :Aside resume goes on.' }
   if notes[outcome] then turn.view:note(notes[outcome]) end
   for _, refusal in ipairs(params.refusals) do
-    turn.view:note(refusal.text)
+    turn.view:note(refusal.text .. (HINTS[refusal.reason] or ''))
   end
   if outcome == 'failed' then return fail(turn, params.error.message) end
   over(turn, outcome)

@@ -66,6 +66,9 @@ function View.new()
   -- The turn goes on after the person wipes out the page.
   local function forget() views[buf] = nil end
   vim.api.nvim_create_autocmd('BufUnload', { buffer = buf, once = true, callback = forget })
+  local moved = { 'CursorMoved', 'CursorMovedI', 'WinScrolled' }
+  local group = vim.api.nvim_create_augroup('aside.view', {})
+  vim.api.nvim_create_autocmd(moved, { group = group, callback = View.stand_aside })
   config.map('hide', buf, function() self:hide() end)
   config.map('pin', buf, function() self:pin() end)
   config.map('reply', buf, function() vim.cmd('Aside ask') end)
@@ -110,8 +113,20 @@ function View:floats()
   return win and vim.api.nvim_win_get_config(win).relative ~= '' or false
 end
 
+--- The row of a float in a window where it does not cover the cursor's line: below it, else above.
+---@param win integer
+---@param row integer where it would stand
+---@param height integer with its border
+---@return integer
+local function beside_cursor(win, row, height)
+  local below = vim.api.nvim_win_call(win, vim.fn.winline) --[[@as integer]]
+  if below <= row or below > row + height then return row end
+  if below + height <= vim.api.nvim_win_get_height(win) then return below end
+  return math.max(0, below - 1 - height)
+end
+
 --- The place of the float: at the right of the window with the code, level with it. Where it would cover that, it stands
---- below.
+--- below. It takes two fifths of the rows at the most.
 ---@return vim.api.keyset.win_config
 function View:place()
   local options, anchor = config.get(), self.anchor
@@ -121,14 +136,16 @@ function View:place()
   local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
   local beside, page = columns >= 90, self:window()
   local width = math.max(20, math.min(options.width, beside and math.floor(columns / 2) or columns - 4))
-  local height = math.max(1, math.min(math.max(page and self:rows(page) or 1, 3), options.height, rows - 3))
+  local most = math.max(1, math.min(options.height, math.floor(rows * 0.4) - 2))
+  local height = math.max(1, math.min(math.max(page and self:rows(page) or 1, 3), most))
   local row = anchor and (beside and anchor.row or anchor.last + 1) - vim.fn.line('w0', win) + 1 or 0
+  row = beside_cursor(win, math.max(0, math.min(row, rows - height - 2)), height + 2)
   local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
   return {
     relative = 'win',
     win = win,
     anchor = 'NE',
-    row = math.max(0, math.min(row, rows - height - 2)),
+    row = row,
     col = columns,
     width = width,
     height = height,
@@ -144,7 +161,8 @@ local function dress(win)
   local options = {
     wrap = true,
     linebreak = true,
-    conceallevel = 2,
+    -- What is hidden of a text is no more what was said, or printed.
+    conceallevel = 0,
     foldmethod = 'expr',
     foldexpr = ("getline(v:lnum)[:%d]==#'%s'"):format(#FOLDED - 1, FOLDED),
     foldtext = "'│ '.(v:foldend-v:foldstart+1).' lines'",
@@ -227,6 +245,13 @@ function View:redraw()
   if vim.deep_equal(place, self.placed) then return end
   self.placed = place
   vim.api.nvim_win_set_config(win, place)
+end
+
+--- Makes room for the line of the cursor.
+function View.stand_aside()
+  for _, view in pairs(views) do
+    if view:floats() and vim.api.nvim_get_current_win() ~= view:window() then view:redraw() end
+  end
 end
 
 --- Writes what waits.
@@ -360,6 +385,9 @@ function View:finish(id, text, highlight)
   line.running = false
   self:remark(line, text, highlight or 'Comment')
 end
+
+--- Whether all of a text has room beside a line.
+function View.has_room(text) return vim.fn.strdisplaywidth(text) <= BESIDE - 2 end
 
 --- Says beside a line how it is.
 ---@param line aside.Line
