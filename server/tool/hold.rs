@@ -1,49 +1,152 @@
 //! How a program is held that a call starts: what it runs inside of, what it made there, and what it does not see.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aside_base::visible::short_line;
 use aside_turn::effect::CallWork;
 
 use super::{
     ToolContext, off_thread,
+    process::CommandEnd,
     sandbox::{
-        Confinement, Walls,
-        places::{self, Places},
+        Confinement, RunningInside, Walls,
+        places::{self, OpenGap, Places},
     },
 };
 
-/// Confinement of a program.
+/// Times that walls are built anew which were not built as meant.
+const TRIES: usize = 5;
+
+/// How a program is to be held.
+#[derive(Clone)]
+pub(super) struct HeldProgram {
+    pub(super) held: Confinement,
+    /// The folder of the workspace that the program runs in.
+    pub(super) cwd: PathBuf,
+    /// Reasons why protected places may remain open, of which whoever allowed the program knows.
+    pub(super) gaps: BTreeSet<OpenGap>,
+}
+
+/// Confinement of a program that is about to run, or runs.
 pub(super) struct Hold {
+    program: HeldProgram,
     pub(super) walls: Option<Walls>,
     /// Protected places before the run.
-    before: Option<Places>,
+    before: Option<Arc<Places>>,
+    /// Counts the program among those that run inside.
+    running: Option<RunningInside>,
+    /// Times that the walls may still be built anew.
+    tries: usize,
+}
+
+/// Reasons why protected places may remain open to a program that is held in this way.
+pub(super) async fn gaps(
+    work: &CallWork,
+    context: &Arc<ToolContext>,
+    held: &Confinement,
+) -> Result<BTreeSet<OpenGap>, String> {
+    match held {
+        Confinement::Inside(_) => context.sandbox.inside.gaps(search(work, context)).await,
+        Confinement::Outside(_) | Confinement::Free => Ok(BTreeSet::new()),
+    }
+}
+
+/// Such reasons as one for a prompt.
+pub(super) fn gap_reason(context: &ToolContext, gaps: &BTreeSet<OpenGap>) -> Option<String> {
+    let root = context.files.root();
+    let clauses: Vec<String> = gaps.iter().take(GAPS).map(|gap| gap.clause(root)).collect();
+    (!gaps.is_empty()).then(|| {
+        let clauses = clauses.join(", ");
+        format!("the sandbox may leave files open that other programs execute: {clauses}")
+    })
+}
+
+/// Fails where there is such a reason for a prompt and nobody who could answer it.
+pub(super) fn refuse_unattended(
+    work: &CallWork,
+    context: &ToolContext,
+    reason: Option<&str>,
+) -> Result<(), String> {
+    match reason {
+        Some(reason) if !(context.attended)() => Err(format!(
+            "{} needs approval and no interactive client is attached, as {reason}. Do not retry it in this turn.",
+            work.tool
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Maximum number of such reasons that a prompt names.
+const GAPS: usize = 5;
+
+async fn search(work: &CallWork, context: &Arc<ToolContext>) -> Result<Places, String> {
+    let known = context.sandbox.inside.known();
+    off_thread(work, context, move |_, context| {
+        let rules = &context.sandbox.rules;
+        let listed = &context.sandbox.inside.listed;
+        Ok(rules.places_before(context.files.root(), &known, listed))
+    })
+    .await
 }
 
 impl Hold {
-    /// Makes it for a program that runs in this folder of the workspace.
+    /// Builds the confinement of a program.
     pub(super) async fn new(
+        program: HeldProgram,
         work: &CallWork,
         context: &Arc<ToolContext>,
-        held: Confinement,
-        cwd: PathBuf,
     ) -> Result<Self, String> {
-        let Confinement::Inside(means) = held else {
-            return Ok(Self {
-                walls: None,
-                before: None,
-            });
+        let mut hold = Self {
+            program,
+            walls: None,
+            before: None,
+            running: None,
+            tries: TRIES,
         };
+        hold.build(work, context).await?;
+        Ok(hold)
+    }
+
+    async fn build(&mut self, work: &CallWork, context: &Arc<ToolContext>) -> Result<(), String> {
+        let Confinement::Inside(means) = &self.program.held else {
+            return Ok(());
+        };
+        let inside = &context.sandbox.inside;
+        let (running, places) = inside.enter(search(work, context)).await?;
+        if !places.gaps.is_subset(&self.program.gaps) {
+            let why = gap_reason(context, &places.gaps).unwrap_or_default();
+            return Err(format!(
+                "It did not run, as {why}; call it again to be asked."
+            ));
+        }
+        let (means, cwd, found) = (means.clone(), self.program.cwd.clone(), places.clone());
         let walls = off_thread(work, context, move |_, context| {
             let (rules, root) = (&context.sandbox.rules, context.files.root());
-            let places = rules.places_before(root);
-            Ok((rules.walls(&means, root, &cwd, &places), places))
+            let walls = rules.walls(&means, root, &cwd, &found);
+            walls.map_err(|error| format!("The sandbox cannot be built: {error}."))
         });
-        let (walls, places) = walls.await?;
-        Ok(Self {
-            walls: Some(walls),
-            before: Some(places),
-        })
+        self.walls = Some(walls.await?);
+        self.before = Some(places);
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// After the program ended in this way: builds the walls anew if they were not as meant, as soon as nothing else runs
+    /// inside. Returns whether the program is to be started again.
+    pub(super) async fn anew(
+        &mut self,
+        how: &CommandEnd,
+        work: &CallWork,
+        context: &Arc<ToolContext>,
+    ) -> Result<bool, String> {
+        self.running = None;
+        if !matches!(how, CommandEnd::Unbuilt(_)) || self.tries == 0 {
+            return Ok(false);
+        }
+        self.tries -= 1;
+        context.sandbox.inside.quiet().await;
+        self.build(work, context).await?;
+        Ok(true)
     }
 
     /// The places from which other programs take code that the program made or replaced, from the root.
@@ -62,13 +165,14 @@ impl Hold {
 fn made(context: &ToolContext, before: &Places) -> Vec<String> {
     let root = context.files.root();
     let rules = &context.sandbox.rules;
-    let made = places::made(before, &rules.places_after(root, before));
+    let after = rules.places_after(root, before, &context.sandbox.inside.listed);
+    let made = places::made(before, &after);
     let taken_back = rules.take_back(&made);
     let names = made.iter().map(|path| {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        match taken_back.contains(path) {
-            true => format!("{name} (which was taken away again)"),
-            false => name.into_owned(),
+        match taken_back.get(path) {
+            Some(done) => format!("{name} ({done})"),
+            None => name.into_owned(),
         }
     });
     let names: Vec<String> = names.collect();

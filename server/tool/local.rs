@@ -21,7 +21,7 @@ use aside_turn::{
 
 use super::{
     CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
-    hold::{Hold, not_seen},
+    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended},
     off_thread, probe,
     process::{self, Job},
     sandbox::{CommandDecision, Confinement, commands::Verdict},
@@ -116,7 +116,7 @@ impl LocalTool {
         format!("{input}\n").into_bytes()
     }
 
-    async fn answer(&self, held: Confinement, run: &ToolRun) -> Result<ToolOutcome, String> {
+    async fn answer(&self, held: HeldProgram, run: &ToolRun) -> Result<ToolOutcome, String> {
         let ToolRun {
             work,
             context,
@@ -124,7 +124,6 @@ impl LocalTool {
             ..
         } = run;
         let root = context.files.root().to_owned();
-        let hold = Hold::new(work, context, held, root.clone()).await?;
         let mut words = self.definition.command.iter().map(OsString::from);
         let job = Job {
             call: work.call,
@@ -134,10 +133,25 @@ impl LocalTool {
             env: vec![],
             time: context.limits.time,
             drain: context.limits.drain,
-            walls: hold.walls.clone(),
+            walls: None,
         };
         let input = self.input(work, context);
-        let answered = process::answer(&job, &input, context, cancelled).await;
+        let mut hold = Hold::new(held, work, context).await?;
+        let answered = loop {
+            let walls = hold.walls.clone();
+            let job = Job {
+                walls,
+                ..job.clone()
+            };
+            let answered = process::answer(&job, &input, context, cancelled).await;
+            let is_again = match &answered {
+                Ok(answered) => hold.anew(&answered.how, work, context).await?,
+                Err(_) => false,
+            };
+            if !is_again {
+                break answered;
+            }
+        };
         let answered = answered
             .map_err(|error| format!("{} could not be run: {error}; tell the user.", work.tool))?;
         let made = hold.made(work, context).await?;
@@ -161,6 +175,10 @@ impl Tool for LocalTool {
         let decision = CommandDecision::new(held, &Verdict::Silent);
         let decision =
             decision.ok_or_else(|| "A rule of the user's denies this tool.".to_owned())?;
+        let gaps = gaps(&work, &context, &decision.held).await?;
+        let gap = gap_reason(&context, &gaps);
+        refuse_unattended(&work, &context, gap.as_deref())?;
+        let decision = decision.with_gaps(gap.clone());
         let command = self.definition.command.clone();
         let looked = off_thread(&work, &context, move |_, context| {
             let programs = programs(context.files.root(), &command);
@@ -178,11 +196,16 @@ impl Tool for LocalTool {
             .map(str::to_owned)
             .into_iter()
             .chain(programs)
+            .chain(gap)
             .collect();
         let program = self.definition.command.join(" ");
         let title = format!("Run {}: `{}`", work.tool, short_line(&program, 60));
         let text = self.preview(&work, &context);
-        let held = decision.held.clone();
+        let held = HeldProgram {
+            held: decision.held.clone(),
+            cwd: context.files.root().to_owned(),
+            gaps,
+        };
         let plan = planning.running(title, |run| async move { self.answer(held, &run).await });
         Ok(plan
             .preview(Preview::Text { text })

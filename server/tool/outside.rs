@@ -25,6 +25,10 @@ pub(super) const QUESTION: &str = "outside";
 const SIGNS: &[(&str, &str)] = &[
     ("read-only file system", WRITES),
     ("erofs", WRITES),
+    ("device or resource busy", MOVES),
+    ("ebusy", MOVES),
+    ("cross-device link", MOVES),
+    ("exdev", MOVES),
     ("network is unreachable", NETWORK),
     ("enetunreach", NETWORK),
     ("could not resolve", NETWORK),
@@ -37,9 +41,12 @@ const SIGNS: &[(&str, &str)] = &[
     ("no new privileges", PRIVILEGES),
     ("effective uid is not 0", PRIVILEGES),
     ("docker daemon", SOCKETS),
+    ("listen eacces", SOCKETS),
+    ("connect eacces", SOCKETS),
 ];
 
 const WRITES: &str = "it wants to write where the sandbox lets nothing write";
+const MOVES: &str = "it wants to move or remove what the sandbox keeps in its place";
 const NETWORK: &str = "it wants to reach what the sandbox lets nothing reach";
 const PRIVILEGES: &str = "it wants privileges, of which there are none inside the sandbox";
 const SOCKETS: &str = "it wants to reach another program, which the sandbox lets nothing do";
@@ -172,6 +179,22 @@ mod tests {
             Some(WRITES),
         );
         check(failed(), "Error: EROFS: read-only", Some(WRITES));
+        check(
+            failed(),
+            "mv: cannot move 'a' to 'b': Device or resource busy",
+            Some(MOVES),
+        );
+        check(
+            failed(),
+            "OSError: [Errno 18] Invalid cross-device link",
+            Some(MOVES),
+        );
+        check(failed(), "npm error code EBUSY", Some(MOVES));
+        check(
+            failed(),
+            "Error: listen EACCES: permission denied /tmp/tsx-0/3.pipe",
+            Some(SOCKETS),
+        );
         check(failed(), "connect: Network is unreachable", Some(NETWORK));
         check(
             failed(),

@@ -14,7 +14,10 @@ use std::{
 use super::{
     ToolContext,
     process::quiet::{Quiet, read_quietly},
-    sandbox::{Confinement, Means, Missing, SandboxRules, mend, setting},
+    sandbox::{
+        Confinement, Means, Missing, SandboxRules, mend, place_search::ListedFolders,
+        places::KnownPlaces, setting,
+    },
 };
 
 /// Time limit of the probe.
@@ -62,6 +65,10 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
             "it cannot be tried, since the state directory cannot be written: {error}"
         ))
     })?;
+    let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::default());
+    let walls = rules.walls(&means, root, root, &places);
+    let walls =
+        walls.map_err(|error| failed(format!("its mounts cannot be looked up: {error}")))?;
     let script = Quiet {
         program: means.shell.clone().into(),
         args: ["-c".into(), SCRIPT.into(), "sh".into()]
@@ -72,7 +79,7 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         env: Vec::new(),
         time: TIME,
         most: MOST,
-        walls: Some(rules.walls(&means, root, root, &rules.places(root))),
+        walls: Some(walls),
     };
     let ran = read_quietly(script, holder).await;
     let (how, output) = ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;

@@ -86,6 +86,8 @@ pub enum CommandEnd {
     Signal(i32),
     /// The command could not be started, for this reason.
     NotStarted(String),
+    /// The command did not start, because its sandbox was not built as meant, for this reason.
+    Unbuilt(String),
     /// The command exceeded its time.
     TimedOut,
     /// The command was cancelled.
@@ -101,7 +103,11 @@ impl CommandEnd {
         match self {
             Self::Exit(status) => Some(*status),
             Self::Signal(signal) => Some(128 + signal),
-            Self::NotStarted(_) | Self::TimedOut | Self::Cancelled | Self::Lost => None,
+            Self::NotStarted(_)
+            | Self::Unbuilt(_)
+            | Self::TimedOut
+            | Self::Cancelled
+            | Self::Lost => None,
         }
     }
 }
@@ -237,6 +243,7 @@ async fn attend(
         Some(Report::Exit(code)) => CommandEnd::Exit(code),
         Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
         Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
+        Some(Report::Unbuilt(why)) => CommandEnd::Unbuilt(why),
         Some(Report::Stopped) | None => CommandEnd::Lost,
     }))
 }
@@ -427,6 +434,9 @@ impl CommandEnd {
             Self::Exit(code) => format!("Exit status {code}."),
             Self::Signal(signal) => format!("Ended by signal {signal}{}.", signal_name(*signal)),
             Self::NotStarted(why) => format!("It could not be started: {why}."),
+            Self::Unbuilt(why) => {
+                format!("It did not start: {why}; run it again when nothing else changes that.")
+            }
             Self::TimedOut => format!(
                 "Stopped after {} s, with all its processes; raise timeout_seconds where that is allowed, or do less at once.",
                 time.as_secs()

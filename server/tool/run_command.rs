@@ -1,6 +1,6 @@
 //! `run_command`: a command line, through `sh -c`.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use aside_turn::{
 
 use super::{
     BuiltIn, CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
-    hold::{Hold, not_seen, remark, warning},
+    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended, remark, warning},
     off_thread,
     outside::{self, OutsideCommand},
     probe,
@@ -84,7 +84,7 @@ impl CommandPlan {
     }
 
     /// Runs the command, and once more outside the sandbox if it failed because of that and a person allows it.
-    async fn run(self, held: Confinement, run: ToolRun) -> Result<ToolOutcome, String> {
+    async fn run(self, held: HeldProgram, run: ToolRun) -> Result<ToolOutcome, String> {
         let plan = self;
         let ToolRun {
             work,
@@ -121,7 +121,11 @@ impl CommandPlan {
             };
             return Ok(result_of(&ended, plan.time(context), &notes, &first.made));
         }
-        let held = Confinement::Outside(why.to_owned());
+        let held = HeldProgram {
+            held: Confinement::Outside(why.to_owned()),
+            cwd: plan.cwd.real.clone(),
+            gaps: BTreeSet::new(),
+        };
         let second = run_held(&plan, held, work, context, cancelled).await?;
         let before = format!(
             "Inside the sandbox it failed, and the user let it run outside. Inside: {}\n",
@@ -178,6 +182,10 @@ impl Tool for RunCommand {
             held = Confinement::Outside("you let it run outside the sandbox".to_owned());
         }
         let decision = CommandDecision::new(held, &verdict).ok_or(Unplanned::Denied)?;
+        let gaps = gaps(planning.work(), &context, &decision.held).await?;
+        let gap = gap_reason(&context, &gaps);
+        refuse_unattended(planning.work(), &context, gap.as_deref())?;
+        let decision = decision.with_gaps(gap.clone());
         // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment
         // has beyond the allow-list: nothing.
         let parts = match decision.held {
@@ -196,13 +204,17 @@ impl Tool for RunCommand {
             text: in_sight(&args.command).into_owned(),
             cwd: visible(&cwd.real.to_string_lossy()).into_owned(),
         };
+        let held = HeldProgram {
+            held: decision.held.clone(),
+            cwd: cwd.real.clone(),
+            gaps,
+        };
         let command = CommandPlan { args, cwd, unsaved };
-        let held = decision.held.clone();
         let plan = planning.running(title, |run| command.run(held, run));
         Ok(plan
             .preview(preview)
             .note((!notes.is_empty()).then(|| notes.join("\n")))
-            .bound_to(parts)
+            .bound_to(parts.into_iter().chain(gap))
             .in_program(decision))
     }
 }
@@ -221,15 +233,14 @@ struct HeldRun {
 
 async fn run_held(
     plan: &CommandPlan,
-    held: Confinement,
+    held: HeldProgram,
     work: &CallWork,
     context: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> Result<HeldRun, String> {
-    let was_inside = matches!(held, Confinement::Inside(_));
-    let hold = Hold::new(work, context, held.clone(), plan.cwd.real.clone()).await?;
-    let program = match held {
-        Confinement::Inside(means) => means.shell.into(),
+    let was_inside = matches!(held.held, Confinement::Inside(_));
+    let program = match &held.held {
+        Confinement::Inside(means) => means.shell.clone().into(),
         Confinement::Outside(_) | Confinement::Free => sandbox::shell(context.files.root()),
     };
     let job = Job {
@@ -240,9 +251,24 @@ async fn run_held(
         env: vec![],
         time: plan.time(context),
         drain: context.limits.drain,
-        walls: hold.walls.clone(),
+        walls: None,
     };
-    let ended = process::run(&job, context, cancelled).await;
+    let mut hold = Hold::new(held, work, context).await?;
+    let ended = loop {
+        let walls = hold.walls.clone();
+        let job = Job {
+            walls,
+            ..job.clone()
+        };
+        let ended = process::run(&job, context, cancelled).await;
+        let is_again = match &ended {
+            Ok(ended) => hold.anew(&ended.how, work, context).await?,
+            Err(_) => false,
+        };
+        if !is_again {
+            break ended;
+        }
+    };
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
     Ok(HeldRun {
         ended,
@@ -268,9 +294,10 @@ fn result_of(ended: &Ended, time: Duration, notes: &str, made: &[String]) -> Too
     };
     match ended.how {
         CommandEnd::Exit(_) | CommandEnd::Signal(_) => ToolOutcome::Success(text),
-        CommandEnd::NotStarted(_) | CommandEnd::TimedOut | CommandEnd::Lost => {
-            ToolOutcome::Error(text)
-        }
+        CommandEnd::NotStarted(_)
+        | CommandEnd::Unbuilt(_)
+        | CommandEnd::TimedOut
+        | CommandEnd::Lost => ToolOutcome::Error(text),
         CommandEnd::Cancelled => ToolOutcome::Stopped,
     }
 }

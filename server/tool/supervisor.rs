@@ -69,6 +69,9 @@ pub(super) const DRAIN: Duration = Duration::from_millis(200);
 pub(super) const GRACE: Duration = Duration::from_millis(500);
 /// Message for a bubblewrap that ended without starting the command.
 const NO_WALLS: &str = "its sandbox could not be built";
+/// Begin of the message for a sandbox that is other than was meant, before the place.
+const OTHER_WALLS: &str =
+    "its sandbox could not be built, as another program changed what lies at ";
 
 /// End of a command, as reported on the lifeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +82,8 @@ pub(super) enum Report {
     Signal(i32),
     /// The command could not be started, for this reason.
     Failed(String),
+    /// The sandbox was not built as meant, for this reason, so the command did not start.
+    Unbuilt(String),
     /// The command was stopped before it ended by itself.
     Stopped,
 }
@@ -97,14 +102,19 @@ impl Report {
             Self::Exit(code) => format!("exit {code}\n"),
             Self::Signal(signal) => format!("signal {signal}\n"),
             Self::Failed(why) => format!("failed {}\n", why.replace('\n', " ")),
+            Self::Unbuilt(why) => format!("unbuilt {}\n", why.replace('\n', " ")),
             Self::Stopped => "stopped\n".to_owned(),
         }
     }
 
-    /// Converts bubblewrap's own end to the end of its command, or to the failure to start one.
-    fn of_walls(self, mut status: File) -> Self {
+    /// Converts bubblewrap's own end to the end of its command, or to the failure to start one. `other` is the place at
+    /// which the first program inside found something else than was meant.
+    fn of_walls(self, mut status: File, other: Option<String>) -> Self {
         if self == Self::Stopped {
             return self;
+        }
+        if let Some(place) = other {
+            return Self::Unbuilt(format!("{OTHER_WALLS}{place}"));
         }
         let mut said = Vec::new();
         // Does not block, because bubblewrap has ended; a missing status was never written.
@@ -116,7 +126,7 @@ impl Report {
         });
         match (code, self) {
             (Some(code), _) => Self::Exit(code),
-            (None, Self::Exit(_)) => Self::Failed(NO_WALLS.to_owned()),
+            (None, Self::Exit(_)) => Self::Unbuilt(NO_WALLS.to_owned()),
             (None, other) => other,
         }
     }
@@ -129,6 +139,7 @@ impl Report {
             "exit" => rest.parse().ok().map(Self::Exit),
             "signal" => rest.parse().ok().map(Self::Signal),
             "failed" => Some(Self::Failed(rest.to_owned())),
+            "unbuilt" => Some(Self::Unbuilt(rest.to_owned())),
             "stopped" => Some(Self::Stopped),
             _ => None,
         }
@@ -203,11 +214,11 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(input) => input,
         Err(error) => return Report::Failed(format!("its input did not come: {error}")),
     };
-    let input = match order.hosts {
-        None => Stdio::from(input),
-        Some(hosts) => match let_out(input, hosts) {
-            Ok(wire) => Stdio::from(wire),
-            Err(error) => return Report::Failed(format!("its proxy does not start: {error}")),
+    let (input, said) = match is_sandbox {
+        false => (input, None),
+        true => match hear_inside(input, order.hosts) {
+            Ok((wire, said)) => (wire, Some(said)),
+            Err(error) => return Report::Failed(format!("its sandbox is not heard: {error}")),
         },
     };
     // Without a terminal, nothing that the command starts can ask or read there.
@@ -225,7 +236,10 @@ fn supervise(args: Vec<OsString>) -> Report {
     }
     let mut command = Command::new(order.program);
     // A separate process group, because `kill 0` in a script must not reach us.
-    command.args(order.args).stdin(input).process_group(0);
+    command
+        .args(order.args)
+        .stdin(Stdio::from(input))
+        .process_group(0);
     let main = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => return Report::Failed(error.to_string()),
@@ -240,8 +254,10 @@ fn supervise(args: Vec<OsString>) -> Report {
         walled: order.walls.is_some(),
     };
     let report = held.hold(order.drain, &woken);
+    // Once bubblewrap has ended, nobody holds the other end of the wire.
+    let other = said.and_then(|said| said.recv_timeout(LAST).ok().flatten());
     match status {
-        Some(status) => report.of_walls(status),
+        Some(status) => report.of_walls(status, other),
         None => report,
     }
 }
@@ -254,19 +270,30 @@ fn input(order: &Order) -> io::Result<OwnedFd> {
     }
 }
 
-/// Serves the proxy once [`inside`] hands out its socket. Returns the standard input for [`inside`], over which the
-/// command's own input is handed on.
-fn let_out(input: OwnedFd, hosts: Vec<AllowedHost>) -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
+/// Hears [`inside`] and serves the proxy once its socket comes. Returns the standard input for [`inside`], over which the
+/// command's own input is handed on, and the place at which something else is mounted than was meant, if one is named.
+fn hear_inside(
+    input: OwnedFd,
+    hosts: Option<Vec<AllowedHost>>,
+) -> io::Result<(OwnedFd, Receiver<Option<String>>)> {
+    let (mut ours, theirs) = UnixStream::pair()?;
     handed::give(&ours, &input)?;
+    let (tell, said) = channel();
     thread::Builder::new().spawn(move || {
-        // No socket comes if the sandbox could not be built.
-        if let Ok(socket) = handed::take(&ours) {
+        let socket = handed::take(&ours);
+        if let (Ok(socket), Some(hosts)) = (socket, hosts) {
             drop(ours);
+            let _ = tell.send(None);
             proxy::serve(socket, hosts);
+            return;
         }
+        // No socket came: nobody wants one, the sandbox could not be built, or a place follows.
+        let mut place = Vec::new();
+        let _ = ours.read_to_end(&mut place);
+        let place = String::from_utf8_lossy(&place).into_owned();
+        let _ = tell.send((!place.is_empty()).then_some(place));
     })?;
-    Ok(theirs.into())
+    Ok((theirs.into(), said))
 }
 
 /// Descriptors for bubblewrap.
@@ -437,6 +464,7 @@ mod tests {
             Report::Exit(3),
             Report::Signal(9),
             Report::Failed("No such file".into()),
+            Report::Unbuilt("its sandbox could not be built".into()),
             Report::Stopped,
         ] {
             assert_eq!(Report::parse(&report.line()), Some(report));

@@ -13,6 +13,7 @@ mod logs;
 mod lsp;
 mod mcp;
 mod models;
+mod open;
 mod process;
 mod readme;
 mod run;

@@ -1,11 +1,14 @@
 //! The walls around commands: what breaks out of a command that runs without them stays in one that runs inside.
 
 mod attacks;
+mod builds;
 mod decided;
 mod escape;
 mod git;
 pub(crate) mod ground;
+mod guards;
 mod hostile;
+mod identity;
 mod job;
 mod local;
 mod network;

@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The path of the program under test.
-pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
+pub(crate) use crate::open::ASIDE;
+use crate::open::program;
 
 /// How long anything may take before a test gives up on it, on a machine that has other things to do.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -99,7 +99,8 @@ impl TestWorld {
     /// The program with these arguments in the workspace: without a terminal, and with nothing on its standard
     /// input.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        self.within("setsid", &[&[ASIDE], args].concat())
+        let program = program().to_str().unwrap();
+        self.within("setsid", &[&[program], args].concat())
     }
 
     /// Another program, in the same place.

@@ -111,7 +111,10 @@ fn failure(tool: &str, how: &CommandEnd, time: Duration) -> String {
         CommandEnd::Lost => format!(
             "The processes of {tool} were ended from outside; its effects are unknown. Look before you run it again."
         ),
-        CommandEnd::Exit(_) | CommandEnd::Signal(_) | CommandEnd::Cancelled => {
+        CommandEnd::Exit(_)
+        | CommandEnd::Signal(_)
+        | CommandEnd::Unbuilt(_)
+        | CommandEnd::Cancelled => {
             format!("{tool} failed. {}", how.line(time))
         }
     }

@@ -106,6 +106,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         Some(Report::Exit(code)) => CommandEnd::Exit(code),
         Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
         Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
+        Some(Report::Unbuilt(why)) => CommandEnd::Unbuilt(why),
         Some(Report::Stopped) | None => CommandEnd::Lost,
     };
     Ok((how, output))

@@ -25,8 +25,10 @@ const KEPT: [&str; 9] = [
 
 /// Maximum size in bytes of a file that points to another part of a repository.
 const POINTER: u64 = 4096;
+/// Maximum size in bytes of the list of a rebase; a longer one is emptied.
+const TODO: u64 = 4 << 20;
 /// Maximum depth below the folder of submodules, whose names may have several parts.
-const DEPTH: usize = 4;
+const DEPTH: usize = 8;
 /// Maximum number of folders that are searched.
 const MOST: usize = 2000;
 
@@ -39,13 +41,18 @@ pub(super) fn is_repository(folder: &Path) -> bool {
         && is_folder(&folder.join("refs"))
 }
 
-/// The existing read-only entries of a repository.
-pub(super) fn kept(repository: &Path) -> Vec<PathBuf> {
-    let folders = parts(repository).into_iter();
-    let places = folders.flat_map(|folder| KEPT.map(|name| folder.join(name)));
-    places
-        .filter(|place| fs::symlink_metadata(place).is_ok())
-        .collect()
+/// The names of read-only entries.
+pub(super) fn kept_names() -> impl Iterator<Item = &'static str> {
+    KEPT.into_iter()
+}
+
+/// The existing read-only entries of a repository, and whether these are all.
+pub(super) fn kept(repository: &Path) -> (Vec<PathBuf>, bool) {
+    let (folders, is_whole) = parts(repository);
+    let places = folders.into_iter();
+    let places = places.flat_map(|folder| KEPT.map(|name| folder.join(name)));
+    let there = places.filter(|place| fs::symlink_metadata(place).is_ok());
+    (there.collect(), is_whole)
 }
 
 /// Whether a file redirects the repository's settings. Git itself makes such a file only for worktrees.
@@ -54,10 +61,46 @@ pub(super) fn is_strange(place: &Path) -> bool {
     place.ends_with("commondir") && !above.is_some_and(|it| it.ends_with("worktrees"))
 }
 
-/// Creates the folder `hooks` if it is missing, so that no command can create it.
+/// Creates the folder `hooks` and empty settings of worktrees where they are missing, so that no command can create them.
 pub(super) fn close(repository: &Path) {
-    // If this fails, a command cannot create the folder either.
+    // If this fails, a command cannot create them either.
     let _ = fs::create_dir(repository.join("hooks"));
+    let worktrees = folders(&repository.join("worktrees"));
+    for folder in worktrees.iter().map(PathBuf::as_path).chain([repository]) {
+        let _ = fs::File::create_new(folder.join("config.worktree"));
+    }
+}
+
+/// Takes the lines that run programs out of a rebase that a command left. Returns whether there were some.
+pub(super) fn disarm(place: &Path) -> bool {
+    if !place.ends_with("rebase-merge") {
+        return false;
+    }
+    let todo = place.join("git-rebase-todo");
+    let is_file = fs::symlink_metadata(&todo).is_ok_and(|about| about.is_file());
+    let text = match is_file {
+        true => regular::read(&todo, TODO).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let runs = |line: &&[u8]| {
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|it| !it.is_empty());
+        matches!(words.next(), Some(b"exec" | b"x"))
+    };
+    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    if is_file && !text.is_empty() && !lines.iter().any(runs) {
+        return false;
+    }
+    let rest: Vec<u8> = lines
+        .into_iter()
+        .filter(|line| !runs(line))
+        .flatten()
+        .copied()
+        .collect();
+    // A new file, as the old one may have another name or be a link.
+    let is_gone = fs::remove_file(&todo).is_ok();
+    is_gone && fs::write(&todo, rest).is_ok()
 }
 
 /// The repository to which a worktree belongs, if both point to each other. `None` if the repository is the
@@ -77,32 +120,38 @@ pub(super) fn of_worktree(root: &Path) -> Option<PathBuf> {
     (fits && !repository.starts_with(root)).then_some(repository)
 }
 
-fn pointer(file: &Path) -> Option<String> {
+/// The text of a file that points to another part of a repository.
+pub(super) fn pointer(file: &Path) -> Option<String> {
     let mut text = String::new();
     let file = regular::open(file).ok()?;
     file.take(POINTER).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-/// The repository itself and the folders of its worktrees and submodules.
-fn parts(repository: &Path) -> Vec<PathBuf> {
+/// The repository itself and the folders of its worktrees and submodules, and whether these are all.
+fn parts(repository: &Path) -> (Vec<PathBuf>, bool) {
     let mut parts = vec![repository.to_owned()];
     parts.extend(folders(&repository.join("worktrees")));
     let mut level = vec![repository.join("modules")];
     for _ in 0..DEPTH {
-        let below: Vec<PathBuf> = level.iter().flat_map(|it| folders(it)).take(MOST).collect();
+        let below: Vec<PathBuf> = level.iter().flat_map(|it| folders(it)).collect();
         let (repositories, others) = below.into_iter().partition(|it| is_repository(it));
         parts.extend(repositories);
         level = others;
+        if parts.len() + level.len() > MOST {
+            break;
+        }
     }
+    // What is left may hold further ones.
+    let is_whole = parts.len() <= MOST && level.iter().all(|it| folders(it).is_empty());
     parts.truncate(MOST);
-    parts
+    (parts, is_whole)
 }
 
 fn folders(of: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(of).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).take(MOST).collect()
+    folders.map(|entry| entry.path()).take(MOST + 1).collect()
 }
 
 #[cfg(test)]
@@ -137,7 +186,8 @@ mod tests {
             write(&git.join("worktrees/w").join(file), "");
         }
         assert!(is_repository(&git));
-        let kept = kept(&git);
+        let (kept, is_whole) = kept(&git);
+        assert!(is_whole);
         let kept: Vec<_> = kept
             .iter()
             .map(|it| it.strip_prefix(&git).unwrap().to_str().unwrap())
@@ -154,11 +204,44 @@ mod tests {
         assert!(!is_strange(&git.join("worktrees/w/commondir")));
         assert!(is_strange(&git.join("commondir")));
         assert!(!is_strange(&git.join("config")));
+        write(&git.join("modules/1/2/3/4/5/6/7/8/9/x"), "");
+        assert!(!super::kept(&git).1, "deeper than is searched");
+        fs::remove_dir_all(git.join("modules/1")).unwrap();
+        for number in 0..=MOST {
+            fs::create_dir(git.join(format!("worktrees/{number}"))).unwrap();
+        }
+        assert!(!super::kept(&git).1, "more than are searched");
+        fs::remove_dir_all(git.join("worktrees")).unwrap();
         fs::remove_dir_all(git.join("hooks")).unwrap();
         close(&git);
         assert!(git.join("hooks").is_dir());
         fs::remove_file(git.join("HEAD")).unwrap();
         assert!(!is_repository(&git));
+    }
+
+    #[test]
+    fn a_rebase_that_a_command_left_runs_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join(".git/rebase-merge");
+        let todo = place.join("git-rebase-todo");
+        let check = |text: &str, expected: &str, disarmed: bool| {
+            write(&todo, text);
+            assert_eq!(disarm(&place), disarmed, "{text:?}");
+            assert_eq!(fs::read_to_string(&todo).unwrap(), expected);
+        };
+        check("pick 1 a\n# exec x\n", "pick 1 a\n# exec x\n", false);
+        check(
+            "pick 1 a\nexec ./x\n \tx y\npick 2 x\n",
+            "pick 1 a\npick 2 x\n",
+            true,
+        );
+        write(&folder.path().join("list"), "exec x\n");
+        fs::remove_file(&todo).unwrap();
+        std::os::unix::fs::symlink("../../list", &todo).unwrap();
+        assert!(disarm(&place));
+        assert_eq!(fs::read_to_string(&todo).unwrap(), "");
+        assert!(!todo.is_symlink());
+        assert!(!disarm(folder.path()));
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! File system, network and variables of a sandboxed command, as arguments for bubblewrap.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     path::{Path, PathBuf},
+};
+
+use super::{
+    mountinfo::MountLine,
+    mounts::{MeantMounts, MountAccess},
 };
 
 /// The descriptor from which bubblewrap reads the filter of system calls.
@@ -11,8 +16,10 @@ pub(crate) const FILTER_FD: i32 = 3;
 /// The descriptor to which bubblewrap writes its status.
 pub(crate) const STATUS_FD: i32 = 5;
 
-/// The hidden first argument with which `aside` opens the proxy's socket inside the sandbox and becomes the command.
+/// The hidden first argument with which `aside` looks at its sandbox from the inside and becomes the command.
 pub(crate) const INSIDE: &str = "__inside";
+/// Argument: the socket of the proxy is opened first.
+pub(crate) const PROXY: &str = "--proxy";
 
 /// Variables by which programs find a proxy.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
@@ -26,7 +33,9 @@ pub(crate) struct Layout {
     /// Writable folders, the workspace first.
     pub(crate) writable: Vec<PathBuf>,
     /// Read-only places below them.
-    pub(crate) protected: BTreeSet<PathBuf>,
+    pub(crate) protected: BTreeMap<PathBuf, ReadOnlyPlace>,
+    /// Links below them at protected names, by their numbers.
+    pub(crate) links: BTreeMap<PathBuf, u64>,
     /// Folders below them that can be written but not moved.
     pub(crate) held: BTreeSet<PathBuf>,
     /// Folders that appear empty.
@@ -39,15 +48,34 @@ pub(crate) struct Layout {
     pub(crate) readable: Vec<PathBuf>,
     /// Whether the command may use the network.
     pub(crate) network: bool,
-    /// The program that opens the proxy's socket before it becomes the command.
-    pub(crate) opener: Option<PathBuf>,
+    /// Whether a proxy leads to some hosts.
+    pub(crate) proxied: bool,
+    /// The program that looks at the sandbox from the inside before it becomes the command.
+    pub(crate) inside: PathBuf,
     /// Working directory.
     pub(crate) cwd: PathBuf,
 }
 
+/// A place that is read-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadOnlyPlace {
+    /// The number of the file that was found there.
+    pub(crate) number: Option<u64>,
+    /// How many of the folders above it cannot be moved.
+    pub(crate) fixed: usize,
+}
+
+impl ReadOnlyPlace {
+    /// A place above which no folder can be moved.
+    pub(crate) const FIXED: Self = Self {
+        number: None,
+        fixed: usize::MAX,
+    };
+}
+
 impl Layout {
-    /// The arguments for bubblewrap, up to the program.
-    pub(crate) fn arguments(&self) -> Vec<OsString> {
+    /// The arguments for bubblewrap, up to the program. The first program inside expects these mounts.
+    pub(crate) fn arguments(&self, meant: &MeantMounts) -> Vec<OsString> {
         let mut all = Arguments::default();
         // `--unshare-user` is explicit, because bubblewrap continues without a user namespace if it only tries.
         all.words(&["--unshare-user", "--unshare-ipc", "--unshare-pid"]);
@@ -65,11 +93,10 @@ impl Layout {
         for place in &self.readable {
             all.both("--ro-bind", place);
         }
-        for folder in &self.writable {
+        for folder in self.open() {
             all.both("--bind", folder);
         }
-        self.pins(&mut all);
-        for place in &self.protected {
+        for place in self.protected.keys() {
             all.both("--ro-bind", place);
         }
         for folder in &self.hidden {
@@ -82,7 +109,7 @@ impl Layout {
         }
         all.words(&["--unsetenv", "XDG_RUNTIME_DIR"]);
         all.words(&["--setenv", "TMPDIR", "/tmp"]);
-        if self.opener.is_some() {
+        if self.proxied {
             let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
             for name in PROXY_VARIABLES {
                 all.words(&["--setenv", name, &proxy]);
@@ -93,39 +120,74 @@ impl Layout {
         all.one("--chdir", &self.cwd);
         all.words(&["--seccomp", &FILTER_FD.to_string()]);
         all.words(&["--json-status-fd", &STATUS_FD.to_string(), "--"]);
-        if let Some(opener) = &self.opener {
-            all.0.extend([opener.into(), INSIDE.into()]);
+        all.0.extend([self.inside.clone().into(), INSIDE.into()]);
+        if self.proxied {
+            all.words(&[PROXY]);
         }
+        all.0.extend(meant.words());
         all.0
     }
 
-    /// Mounts each folder between a writable folder and a protected place onto itself. A command could otherwise rename
-    /// the folder with the mounts below it and put another one in its place; a mount cannot be renamed.
-    fn pins(&self, all: &mut Arguments) {
-        let places = self
-            .protected
+    /// What has to be mounted inside, given the mounts outside.
+    pub(crate) fn meant(&self, mounts: &[MountLine]) -> MeantMounts {
+        let mut all = MeantMounts::default();
+        let protected = &self.protected;
+        let is_covered =
+            |place: &Path| protected.contains_key(place) || self.hidden.contains(place);
+        for folder in self.open().into_iter().filter(|it| !is_covered(it)) {
+            all.expect(mounts, MountAccess::Write, folder, None);
+        }
+        for (place, about) in protected
             .iter()
-            .chain(&self.hidden)
-            .chain(&self.masked);
-        let is_below = |folder: &&PathBuf| !self.writable.contains(folder);
-        let held = self.held.iter().filter(is_below).map(PathBuf::as_path);
-        let mut pins: BTreeSet<&Path> = held.collect();
-        for place in places.chain(&self.held) {
-            let above = place.ancestors().skip(1);
-            let inside = above.take_while(|folder| !self.writable.iter().any(|it| it == folder));
-            let inside: Vec<_> = inside.collect();
-            let is_below = self
-                .writable
-                .iter()
-                .any(|it| place != it && place.starts_with(it));
-            if is_below {
-                pins.extend(inside);
+            .filter(|(it, _)| !self.hidden.contains(*it))
+        {
+            all.expect(mounts, MountAccess::Read, place, about.number);
+        }
+        for (link, number) in &self.links {
+            all.expect_link(link, *number);
+        }
+        for folder in &self.hidden {
+            all.expect_own(MountAccess::Empty, folder);
+        }
+        for file in &self.masked {
+            all.expect(mounts, MountAccess::Null, file, None);
+        }
+        for folder in &self.fresh {
+            all.expect_own(MountAccess::Fresh, folder);
+        }
+        for folder in &self.writable {
+            all.allow_below(mounts, folder);
+        }
+        all
+    }
+
+    /// All folders that become writable mounts, a folder before its content.
+    fn open(&self) -> BTreeSet<&Path> {
+        let writable = self.writable.iter().map(PathBuf::as_path);
+        writable.chain(self.pins()).collect()
+    }
+
+    /// The folders between a writable folder and a place that become mounts. A command could otherwise rename the
+    /// folder with the mounts below it and put another one in its place; a mount cannot be renamed.
+    fn pins(&self) -> BTreeSet<&Path> {
+        let fixed = |place| (place, usize::MAX);
+        let protected = self.protected.iter();
+        let places = protected
+            .map(|(place, about)| (place, about.fixed))
+            .chain(self.hidden.iter().map(fixed))
+            .chain(self.masked.iter().map(fixed))
+            .chain(self.held.iter().map(fixed));
+        let is_open = |folder: &Path| self.writable.iter().any(|it| it == folder);
+        let held = self.held.iter().map(PathBuf::as_path);
+        let mut pins: BTreeSet<&Path> = held.filter(|folder| !is_open(folder)).collect();
+        for (place, fixed) in places {
+            let mut open = self.writable.iter();
+            if open.any(|it| place != it && place.starts_with(it)) {
+                let above = place.ancestors().skip(1).take(fixed);
+                pins.extend(above.take_while(|folder| !is_open(folder)));
             }
         }
-        // A folder precedes its content.
-        for folder in pins {
-            all.both("--bind", folder);
-        }
+        pins
     }
 }
 
@@ -153,20 +215,45 @@ mod tests {
     use super::*;
 
     fn text(layout: &Layout) -> String {
-        let words = layout.arguments();
+        let words = layout.arguments(&MeantMounts::default());
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ").replace(" --", "\n--")
+    }
+
+    fn fixed(places: &[&str]) -> BTreeMap<PathBuf, ReadOnlyPlace> {
+        let places = places.iter();
+        places.map(|it| (it.into(), ReadOnlyPlace::FIXED)).collect()
+    }
+
+    #[test]
+    fn what_lies_above_settings_stays_movable() {
+        let place = |fixed| ReadOnlyPlace {
+            number: None,
+            fixed,
+        };
+        let layout = Layout {
+            writable: vec!["/w".into()],
+            protected: [
+                ("/w/packages/web/.npmrc".into(), place(0)),
+                ("/w/packages/api/.cargo/config.toml".into(), place(1)),
+            ]
+            .into(),
+            ..Layout::default()
+        };
+        let pins: Vec<&Path> = layout.pins().into_iter().collect();
+        assert_eq!(pins, [Path::new("/w/packages/api/.cargo")]);
     }
 
     #[test]
     fn the_walls_of_a_command() {
         let layout = Layout {
             writable: vec!["/w".into()],
-            protected: ["/w/.git", "/w/a/b/.git"].map(PathBuf::from).into(),
+            protected: fixed(&["/w/.git", "/w/a/b/.git"]),
             hidden: ["/home/u/.state"].map(PathBuf::from).into(),
             masked: ["/home/u/.netrc"].map(PathBuf::from).into(),
             fresh: vec!["/tmp".into()],
             cwd: "/w/a".into(),
+            inside: "/aside".into(),
             ..Layout::default()
         };
         let expected = "--unshare-user\n--unshare-ipc\n--unshare-pid\n--unshare-uts\n--unshare-cgroup-try\n\
@@ -174,7 +261,7 @@ mod tests {
             --proc /proc\n--remount-ro /proc\n--tmpfs /tmp\n--bind /w /w\n--bind /w/a /w/a\n--bind /w/a/b /w/a/b\n\
             --ro-bind /w/.git /w/.git\n--ro-bind /w/a/b/.git /w/a/b/.git\n--tmpfs /home/u/.state\n\
             --remount-ro /home/u/.state\n--ro-bind /dev/null /home/u/.netrc\n--unsetenv XDG_RUNTIME_DIR\n\
-            --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n--";
+            --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n-- /aside __inside 0";
         assert_eq!(text(&layout), expected);
     }
 
@@ -183,7 +270,7 @@ mod tests {
         let layout = Layout {
             writable: vec!["/w".into(), "/main/.git".into()],
             held: ["/main/.git", "/w/sub/.git"].map(PathBuf::from).into(),
-            protected: ["/main/.git/config"].map(PathBuf::from).into(),
+            protected: fixed(&["/main/.git/config"]),
             ..Layout::default()
         };
         let text = text(&layout);
@@ -192,8 +279,8 @@ mod tests {
             .filter(|line| line.starts_with("--bind"))
             .collect();
         let expected = [
-            "--bind /w /w",
             "--bind /main/.git /main/.git",
+            "--bind /w /w",
             "--bind /w/sub /w/sub",
             "--bind /w/sub/.git /w/sub/.git",
         ];

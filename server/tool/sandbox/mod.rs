@@ -7,9 +7,12 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `walls` | the walls of a command, from the user's settings and what is in the workspace |
 //! | `layout` | everything that a command can reach, as arguments for bubblewrap |
-//! | `places` | protected places: files that other programs execute |
-//! | `git` | read-only parts of a repository in which commands may write |
+//! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
+//! | `places`, `place_search` | protected places: files that other programs execute, and the search for them |
+//! | `inside` | programs that run inside at the same time, and what was found before the first of them |
+//! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means`, `program` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
@@ -40,25 +43,30 @@ pub(super) mod filter {
     }
 }
 mod git;
+mod git_config;
+mod git_named;
 pub mod hosts;
+mod inside;
 pub(super) mod layout;
 mod line;
 mod means;
+mod mountinfo;
+pub(super) mod mounts;
+pub(super) mod place_search;
 pub(super) mod places;
 mod plain;
 pub(super) mod program;
 mod started;
+mod walls;
 
+pub(super) use self::inside::{InsidePrograms, RunningInside};
 pub use self::means::{Means, Missing};
 pub(super) use self::means::{mend, setting, shell};
 use self::{
     commands::Verdict,
     hosts::AllowedHost,
-    layout::Layout,
     means::{elsewhere, install, os_release},
-    places::Places,
 };
-use super::workspace::secret_places;
 
 /// The user's settings for the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +100,8 @@ pub struct Sandbox {
     made: Mutex<BTreeSet<String>>,
     /// Hashes of commands that a person allowed outside for the rest of the turn.
     let_out: Mutex<BTreeSet<String>>,
+    /// Programs that run inside, and the places that were found when none did.
+    pub(super) inside: InsidePrograms,
 }
 
 /// Confinement of a command.
@@ -146,6 +156,21 @@ impl CommandDecision {
             must_ask,
         })
     }
+
+    /// Asks, whatever a rule allows, where the sandbox leaves something open for this reason.
+    pub(super) fn with_gaps(self, reason: Option<String>) -> Self {
+        match reason {
+            None => self,
+            Some(reason) => Self {
+                approved: false,
+                must_ask: Some(match self.must_ask {
+                    Some(other) => format!("{other}; {reason}"),
+                    None => reason,
+                }),
+                ..self
+            },
+        }
+    }
 }
 
 /// A program that starts another one in confinement: bubblewrap with its arguments.
@@ -193,6 +218,7 @@ impl Sandbox {
             means: OnceCell::new(),
             made: Mutex::default(),
             let_out: Mutex::default(),
+            inside: InsidePrograms::default(),
         }
     }
 
@@ -324,150 +350,11 @@ impl SandboxRules {
         let path = env::var_os("PATH").unwrap_or_default();
         program::find(name, &path, &self.writable(root))
     }
-
-    /// The confinement of a command that runs in a folder of the workspace. `places` are read-only. Creates missing
-    /// folders of Aside's own, so that no command can create them.
-    pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Walls {
-        Walls {
-            program: means.bubblewrap.clone(),
-            args: self.layout(means, root, cwd, places).arguments(),
-            hosts: match self.network {
-                true => Vec::new(),
-                false => self.hosts.clone(),
-            },
-            kind: WallKind::Sandbox,
-        }
-    }
-
-    /// The protected places below the folders that commands can write in.
-    pub(super) fn places(&self, root: &Path) -> Places {
-        let writable = self.writable(root);
-        let each = writable.iter().map(|folder| places::guarded(folder));
-        let mut places: Places = each.flatten().collect();
-        let repositories = self.repositories(&places, &writable);
-        places::add(
-            &mut places,
-            repositories.iter().flat_map(|it| git::kept(it)),
-        );
-        places
-    }
-
-    /// The protected places before a command runs, after creating those that the command must not create.
-    pub(super) fn places_before(&self, root: &Path) -> Places {
-        let places = self.places(root);
-        let repositories = self.repositories(&places, &self.writable(root));
-        repositories.iter().for_each(|it| git::close(it));
-        match repositories.is_empty() {
-            true => places,
-            false => self.places(root),
-        }
-    }
-
-    /// The protected places after a command ran, including those of repositories that no longer look like one.
-    pub(super) fn places_after(&self, root: &Path, before: &Places) -> Places {
-        let mut places = self.places(root);
-        let hooks = before.keys().filter(|place| place.ends_with("hooks"));
-        let repositories = hooks.filter_map(|place| place.parent());
-        places::add(&mut places, repositories.flat_map(git::kept));
-        places
-    }
-
-    /// Removes files in Git repositories that only an attack makes. Returns the removed ones.
-    pub(super) fn take_back(&self, made: &[PathBuf]) -> Vec<PathBuf> {
-        let strange = made.iter().filter(|place| git::is_strange(place));
-        let removed = strange.filter(|place| fs::remove_file(place).is_ok());
-        removed.cloned().collect()
-    }
-
-    /// The repositories among these places that commands may write in: all, or those that are writable folders themselves.
-    fn repositories(&self, places: &Places, writable: &[PathBuf]) -> Vec<PathBuf> {
-        let is_open = |place: &&PathBuf| self.git || writable.contains(place);
-        let found = places.keys().filter(is_open);
-        found
-            .filter(|place| git::is_repository(place))
-            .cloned()
-            .collect()
-    }
-
-    fn layout(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Layout {
-        let writable = self.writable(root);
-        let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
-        let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
-        let repositories = self.repositories(places, &writable);
-        let protected = places
-            .keys()
-            .filter(|place| !repositories.contains(place))
-            .filter_map(|place| fs::canonicalize(place).ok())
-            // Aside starts this program outside of the sandbox.
-            .chain(std::iter::once(means.holder.clone()))
-            .filter(|place| is_writable(place) && !is_above(place));
-        let is_in_another = |own: &Path| {
-            own.ancestors()
-                .skip(1)
-                .any(|it| self.own.iter().any(|o| o == it))
-        };
-        for own in self.own.iter().filter(|own| !is_in_another(own)) {
-            if is_writable(own) && !own.exists() {
-                // If this fails, the command cannot create it either.
-                let _ = fs::create_dir_all(own);
-            }
-        }
-        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        let secrets = secret_places(&home).into_iter();
-        let fresh = ["/tmp", "/var/tmp", "/run"].map(PathBuf::from);
-        let fresh: Vec<_> = fresh
-            .into_iter()
-            .filter(|folder| is_real_folder(folder))
-            .collect();
-        let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
-        // The content of a folder that appears empty need not be hidden.
-        let hidden: BTreeSet<PathBuf> = secrets
-            .chain(self.own.iter().cloned())
-            .filter_map(|place| fs::canonicalize(place).ok())
-            .filter(|place| !is_above(place) && (is_writable(place) || !lies_in_fresh(place)))
-            .collect();
-        let is_seen = |place: &PathBuf| !place.ancestors().skip(1).any(|it| hidden.contains(it));
-        let (folders, files) = hidden
-            .iter()
-            .filter(|place| is_seen(place))
-            .cloned()
-            .partition(|place| place.is_dir());
-        let names = self.network.then(|| real(Path::new("/etc/resolv.conf")));
-        let opens = !self.network && !self.hosts.is_empty();
-        let opener = opens.then(|| means.holder.clone());
-        let readable = names.into_iter().chain(opener.clone());
-        Layout {
-            protected: protected.filter(is_seen).collect(),
-            held: repositories.into_iter().filter(is_seen).collect(),
-            hidden: folders,
-            masked: files,
-            readable: readable.filter(lies_in_fresh).collect(),
-            fresh: fresh.clone(),
-            network: self.network,
-            opener,
-            cwd: cwd.to_owned(),
-            writable,
-        }
-    }
-
-    /// Canonical paths of the folders that commands can write in, the workspace first.
-    fn writable(&self, root: &Path) -> Vec<PathBuf> {
-        let more = self.writable.iter();
-        let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
-        let more = more.filter(|folder| folder.is_dir() && folder.parent().is_some());
-        let repository = self.git.then(|| git::of_worktree(root)).flatten();
-        let own = std::iter::once(root.to_owned());
-        own.chain(repository).chain(more).collect()
-    }
 }
 
 /// The canonical path, or the path itself if it does not exist.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn is_real_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
 
 #[cfg(test)]

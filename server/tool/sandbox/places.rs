@@ -1,32 +1,209 @@
 //! Protected places in a folder: existing files that other programs execute, and Aside's own settings.
 
 use std::{
-    collections::BTreeMap,
-    ffi::OsString,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, FileType},
+    io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
-use aside_base::{system::files::number, visible::short_line};
+use aside_base::{
+    system::files::{born, number},
+    visible::short_line,
+};
 
-use crate::workspace::{folded_name, is_guarded};
+/// Maximum number of places, each of which is a mount.
+const PLACES: usize = 2000;
+/// Maximum number of links from a name to what is missing.
+const LINKS: usize = 40;
 
-/// Maximum depth of folders below a root.
-const DEPTH: usize = 8;
-/// Maximum number of entries; a larger tree is searched from the top.
-const ENTRIES: usize = 50_000;
+/// Identity of a file, which no file has that takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileMark {
+    pub(crate) number: u64,
+    kind: FileType,
+    born: Option<SystemTime>,
+    /// The text of a link.
+    target: Option<PathBuf>,
+}
 
-/// Places that were found, each with the inode that identifies the file.
-pub(crate) type Places = BTreeMap<PathBuf, u64>;
+/// A protected place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProtectedPlace {
+    pub(crate) mark: FileMark,
+    /// What a link leads to in the end.
+    pub(crate) leads_to: Option<(PathBuf, FileMark)>,
+    /// How many of the folders above the place cannot be moved.
+    pub(crate) fixed: usize,
+}
+
+/// A reason why protected places may remain open.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OpenGap {
+    /// The folder has more entries, or more protected places, than are searched.
+    Many(PathBuf),
+    /// The folder cannot be searched.
+    Unread(PathBuf),
+    /// A link at a protected name, to what a command could create.
+    Dangling(PathBuf),
+    /// A link at the name of Aside's settings, or of what makes Git run programs, which a command could replace.
+    Replaceable(PathBuf),
+    /// Settings of this repository make Git run programs from a folder that commands have to write in.
+    Named(PathBuf),
+}
+
+/// Paths at which protected places were found, each with the number of folders above it that cannot be moved.
+pub(crate) type KnownPlaces = BTreeMap<PathBuf, usize>;
+
+/// Protected places that were found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    found: BTreeMap<PathBuf, ProtectedPlace>,
+    pub(crate) gaps: BTreeSet<OpenGap>,
+}
+
+impl FileMark {
+    /// The identity of what lies at a path; a link is not followed.
+    fn at(path: &Path) -> io::Result<Self> {
+        let about = fs::symlink_metadata(path)?;
+        Ok(Self {
+            number: number(&about),
+            kind: about.file_type(),
+            born: born(&about),
+            target: match about.is_symlink() {
+                true => Some(fs::read_link(path)?),
+                false => None,
+            },
+        })
+    }
+
+    pub(crate) fn is_link(&self) -> bool {
+        self.target.is_some()
+    }
+}
+
+impl OpenGap {
+    /// The gap as a clause, with paths from the root.
+    pub(crate) fn clause(&self, root: &Path) -> String {
+        let name = |path: &Path| {
+            let inner = path.strip_prefix(root).unwrap_or(path);
+            match inner.as_os_str().is_empty() {
+                true => "the workspace".to_owned(),
+                false => format!("`{}`", short_line(&inner.to_string_lossy(), LETTERS)),
+            }
+        };
+        match self {
+            Self::Many(path) => format!("{} holds too many files to find all of them", name(path)),
+            Self::Unread(path) => format!("{} cannot be searched", name(path)),
+            Self::Dangling(path) => format!(
+                "{} is a link to what a command could create; remove the link or create its target",
+                name(path)
+            ),
+            Self::Replaceable(path) => format!(
+                "{} is a link, which a command could replace; put a file there",
+                name(path)
+            ),
+            Self::Named(path) => format!(
+                "settings of Git in {} name a folder that holds more than its hooks",
+                name(path)
+            ),
+        }
+    }
+}
+
+impl Places {
+    /// The paths of the places.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.found.keys()
+    }
+
+    /// The places with their paths.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathBuf, &ProtectedPlace)> {
+        self.found.iter()
+    }
+
+    /// Whether a path is a place or lies in one.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.found.contains_key(above))
+    }
+
+    /// The places as they are looked up by name from now on.
+    pub(crate) fn known(&self) -> KnownPlaces {
+        let found = self.found.iter();
+        found
+            .map(|(path, place)| (path.clone(), place.fixed))
+            .collect()
+    }
+
+    /// Adds a place if it exists. A link to what is missing in a folder that commands can write in is a gap.
+    pub(crate) fn add(&mut self, path: PathBuf, fixed: usize, writable: &[PathBuf]) {
+        let Ok(mark) = FileMark::at(&path) else {
+            return;
+        };
+        let real = fs::canonicalize(&path).ok();
+        // The link may also be one of the folders above.
+        let elsewhere = real.filter(|real| mark.is_link() || *real != path);
+        let leads_to = elsewhere.and_then(|real| Some((real.clone(), FileMark::at(&real).ok()?)));
+        let is_dangling = mark.is_link() && leads_to.is_none();
+        if is_dangling && is_within(missing(&path).as_deref(), writable) {
+            self.gaps.insert(OpenGap::Dangling(path.clone()));
+        }
+        let place = ProtectedPlace {
+            mark,
+            leads_to,
+            fixed,
+        };
+        let known = self.found.entry(path).or_insert_with(|| place.clone());
+        known.fixed = known.fixed.max(fixed);
+    }
+
+    /// Adds other places.
+    pub(crate) fn merge(&mut self, others: Self) {
+        for (path, place) in others.found {
+            let known = self.found.entry(path).or_insert_with(|| place.clone());
+            known.fixed = known.fixed.max(place.fixed);
+        }
+        self.gaps.extend(others.gaps);
+    }
+
+    /// Notes a gap if there are more places than can be mounted.
+    pub(crate) fn bound(&mut self, root: &Path) {
+        if self.found.len() > PLACES {
+            self.gaps.insert(OpenGap::Many(root.to_owned()));
+        }
+    }
+}
+
+/// Whether a path that leads nowhere, or nobody knows where, lies in a writable folder.
+fn is_within(path: Option<&Path>, writable: &[PathBuf]) -> bool {
+    path.is_none_or(|path| writable.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// The path at which what a link leads to is missing. None if that cannot be told.
+fn missing(link: &Path) -> Option<PathBuf> {
+    let mut path = link.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent()?.join(target),
+            Err(_) => break,
+        }
+    }
+    // The nearest folder that exists, without dots and links.
+    let real = path
+        .ancestors()
+        .find_map(|above| fs::canonicalize(above).ok())?;
+    Some(real)
+}
 
 /// The places that are new or were replaced.
 pub(crate) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
-    let is_new = |(path, id): &(&PathBuf, &u64)| before.get(*path) != Some(id);
-    after
-        .iter()
-        .filter(is_new)
-        .map(|(path, _)| path.clone())
-        .collect()
+    let is_new = |(path, place): &(&PathBuf, &ProtectedPlace)| {
+        let known = before.found.get(*path);
+        known.is_none_or(|known| known.mark != place.mark || known.leads_to != place.leads_to)
+    };
+    let made = after.found.iter().filter(is_new);
+    made.map(|(path, _)| path.clone()).collect()
 }
 
 /// Maximum number of places that a message names, and of characters of each.
@@ -40,7 +217,10 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String 
     names.sort_by_key(|name| (Path::new(name).components().count(), *name));
     let left = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
-    let named = names.iter().map(|name| short_line(name, LETTERS));
+    let named = names.iter().map(|name| match name.is_empty() {
+        true => "the workspace itself".to_owned(),
+        false => short_line(name, LETTERS),
+    });
     let named = named.collect::<Vec<_>>().join(", ");
     match left {
         0 => named,
@@ -48,112 +228,15 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String 
     }
 }
 
-/// Adds places to the set.
-pub(crate) fn add(places: &mut Places, paths: impl IntoIterator<Item = PathBuf>) {
-    for path in paths {
-        let inode = fs::symlink_metadata(&path).map_or(0, |about| number(&about));
-        places.insert(path, inode);
-    }
-}
-
-/// Finds the protected places, level by level. Links are not followed, and only folders are opened.
-pub(crate) fn guarded(root: &Path) -> Places {
-    let mut found = Places::new();
-    let mut left = ENTRIES;
-    // The root itself may have a protected name, such as `.cargo`.
-    let own = root.file_name().map(folded_name);
-    let mut level = vec![(root.to_owned(), Vec::from_iter(own))];
-    for depth in 0..=DEPTH {
-        let mut next = Vec::new();
-        for (folder, names) in level {
-            let entries = entries(&folder, &mut left);
-            let is_git = is_git_folder(&entries);
-            if is_git {
-                add(&mut found, [folder.clone()]);
-                if depth > 0 {
-                    continue;
-                }
-            }
-            for (name, kind) in entries {
-                // The folders of worktrees and submodules belong to the repository.
-                if is_git && (name == *"worktrees" || name == *"modules") {
-                    continue;
-                }
-                let mut names: Vec<String> = names.clone();
-                names.push(folded_name(&name));
-                let path = folder.join(&name);
-                if is_guarded(&names) {
-                    add(&mut found, [path]);
-                } else if kind.is_dir() {
-                    next.push((path, names));
-                }
-            }
-        }
-        level = next;
-    }
-    found
-}
-
-fn entries(folder: &Path, left: &mut usize) -> BTreeMap<OsString, FileType> {
-    let listed = fs::read_dir(folder).into_iter().flatten().flatten();
-    let entries: BTreeMap<_, _> = listed
-        .take(*left)
-        .filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?)))
-        .collect();
-    *left -= entries.len().min(*left);
-    entries
-}
-
-/// Whether Git recognises a folder with these entries as a repository.
-fn is_git_folder(entries: &BTreeMap<OsString, FileType>) -> bool {
-    let has = |name: &str| entries.contains_key(&OsString::from(name));
-    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::place_search::{ListedFolders, guarded},
+        *,
+    };
 
-    #[test]
-    fn places_are_found_at_any_depth_and_not_beneath_each_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        for at in [
-            ".git/hooks/pre-commit",
-            "aside.toml",
-            "src/main.rs",
-            "vendor/x/.git/config",
-            "vendor/x/.cargo/config.toml",
-            "vendor/x/.cargo/registry/a",
-            "fixtures/bare/HEAD",
-            "fixtures/bare/objects/a",
-            "fixtures/bare/refs/a",
-            "a/b/c/d/e/f/g/h/.envrc",
-            "a/b/c/d/e/f/g/h/i/.envrc",
-            "not/HEAD",
-        ] {
-            let path = root.join(at);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
-        }
-        std::os::unix::fs::symlink("/etc", root.join(".vscode")).unwrap();
-        let found = guarded(root);
-        let found: Vec<_> = found
-            .keys()
-            .map(|path| path.strip_prefix(root).unwrap().display().to_string())
-            .collect();
-        assert_eq!(
-            found,
-            [
-                ".git",
-                ".vscode",
-                "a/b/c/d/e/f/g/h/.envrc",
-                "aside.toml",
-                "fixtures/bare",
-                "vendor/x/.cargo/config.toml",
-                "vendor/x/.git",
-            ]
-        );
+    fn search(root: &Path) -> Places {
+        guarded(root, &[root.to_owned()], &ListedFolders::default())
     }
 
     #[test]
@@ -163,12 +246,76 @@ mod tests {
         for name in [".envrc", ".mcp.json"] {
             fs::write(root.join(name), "").unwrap();
         }
-        let before = guarded(root);
+        let before = search(root);
         fs::create_dir_all(root.join("a/.git")).unwrap();
         fs::write(root.join(".mcp.json"), "changed by its owner").unwrap();
         fs::write(root.join("new"), "").unwrap();
         fs::rename(root.join("new"), root.join(".envrc")).unwrap();
-        let made = made(&before, &guarded(root));
+        let made = made(&before, &search(root));
         assert_eq!(made, [root.join(".envrc"), root.join("a/.git")]);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_another_file_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let place = root.join(".vscode");
+        let link = |to: &str| std::os::unix::fs::symlink(to, &place).unwrap();
+        let number = || {
+            fs::symlink_metadata(&place)
+                .map(|about| number(&about))
+                .unwrap()
+        };
+        fs::create_dir(root.join("a")).unwrap();
+        link("a");
+        let (before, first) = (search(root), number());
+        // Another link, a folder, and where the file system gives numbers out again, both with the same number.
+        for again in 0..200 {
+            fs::remove_file(&place).unwrap();
+            link("a");
+            assert_eq!(
+                made(&before, &search(root)),
+                [place.clone()],
+                "link {again}"
+            );
+            if number() == first {
+                break;
+            }
+        }
+        let before = search(root);
+        fs::remove_dir(root.join("a")).unwrap();
+        fs::create_dir(root.join("a")).unwrap();
+        assert_eq!(
+            made(&before, &search(root)),
+            [place.clone()],
+            "what it leads to"
+        );
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        assert_eq!(made(&before, &search(root)), [place]);
+    }
+
+    #[test]
+    fn a_link_to_what_is_missing_is_a_gap_where_a_command_could_make_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = &folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join(".cargo")).unwrap();
+        for (name, to) in [
+            (".envrc", "build/deep/envrc"),
+            (".cargo/config.toml", "../build/cargo.toml"),
+            (".vscode", "/nowhere/at/all"),
+            (".idea", ".idea"),
+            (".mcp.json", "first"),
+            ("first", "second"),
+        ] {
+            std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        }
+        let before = search(root);
+        let gaps = [".cargo/config.toml", ".envrc", ".idea", ".mcp.json"];
+        let gaps = gaps.map(|name| OpenGap::Dangling(root.join(name)));
+        assert_eq!(before.gaps, gaps.into());
+        fs::write(root.join("second"), "").unwrap();
+        let after = search(root);
+        assert_eq!(made(&before, &after), [root.join(".mcp.json")]);
     }
 }

@@ -1,6 +1,10 @@
 //! Tests of what is decided about walls.
 
-use super::*;
+use super::{
+    place_search::ListedFolders,
+    places::{KnownPlaces, Places},
+    *,
+};
 
 fn missing(why: &str) -> Missing {
     Missing {
@@ -177,7 +181,7 @@ fn own_folders_are_there_before_a_command_could_make_them() {
         own: vec![own.clone(), "/nonesuch/aside".into()],
         ..SandboxRules::default()
     };
-    let layout = rules.layout(&means(), &root, &root, &Places::new());
+    let layout = rules.layout(&means(), &root, &root, &Places::default());
     assert!(own.is_dir());
     assert!(layout.hidden.contains(&own));
     assert!(!Path::new("/nonesuch").exists());
@@ -193,6 +197,12 @@ fn links_are_protected_where_they_lead() {
     std::os::unix::fs::symlink("/etc", root.join(".claude")).unwrap();
     std::os::unix::fs::symlink(".", root.join(".husky")).unwrap();
     let rules = SandboxRules::default();
-    let layout = rules.layout(&means(), &root, &root, &rules.places(&root));
-    assert_eq!(layout.protected, [root.join("real")].into());
+    let layout = rules.layout(
+        &means(),
+        &root,
+        &root,
+        &rules.places(&root, &KnownPlaces::new(), &ListedFolders::default()),
+    );
+    let protected: Vec<&PathBuf> = layout.protected.keys().collect();
+    assert_eq!(protected, [&root.join("real")]);
 }

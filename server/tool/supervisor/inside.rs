@@ -1,7 +1,8 @@
-//! The first program inside a sandbox with allowed hosts: `aside __inside <program> <arguments>`.
+//! The first program inside a sandbox: `aside __inside [--proxy] <mounts> <program> <arguments>`.
 //!
-//! The program opens the socket of the command's proxy in the command's own network, hands it to the supervisor, and
-//! becomes the command.
+//! The program compares what is mounted with what was meant, opens the socket of the command's proxy in the command's
+//! own network and hands it to the supervisor, and becomes the command. Where something else is mounted, or that cannot
+//! be told, it says so over the same socket and ends.
 
 use std::{
     convert::Infallible,
@@ -13,16 +14,36 @@ use std::{
 };
 
 use super::handed;
-use crate::sandbox::layout::{self, PROXY_PORT};
+use crate::sandbox::{
+    layout::{self, PROXY, PROXY_PORT},
+    mounts::MeantMounts,
+};
 
 /// The hidden first argument with which `aside` becomes another program inside the sandbox.
 pub const INSIDE: &str = layout::INSIDE;
 
+/// Precedes the place at which something else is mounted than was meant.
+const OTHER: &[u8] = b"!";
+
+/// Stands for that place where the mounts cannot be read.
+const UNKNOWN: &str = "/proc/self/mountinfo";
+
 /// Becomes the command in the arguments.
 pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
-    let mut args = args.into_iter();
+    let mut args = args.into_iter().peekable();
+    let proxied = args.next_if(|it| it == PROXY).is_some();
+    let other = match MeantMounts::read(&mut args).map(|meant| meant.differs()) {
+        Some(Ok(None)) => None,
+        Some(Ok(Some(place))) => Some(place.into_os_string()),
+        Some(Err(_)) | None => Some(UNKNOWN.into()),
+    };
+    if let Some(place) = other {
+        let said = [OTHER, place.as_encoded_bytes()].concat();
+        let _ = rustix::io::write(rustix::stdio::stdin(), &said);
+        exit(127)
+    }
     let program = args.next().unwrap_or_default();
-    let error = match become_command(&program, args) {
+    let error = match become_command(&program, args, proxied) {
         Ok(never) => match never {},
         Err(error) => error,
     };
@@ -34,11 +55,14 @@ pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
 fn become_command(
     program: &OsString,
     args: impl Iterator<Item = OsString>,
+    proxied: bool,
 ) -> io::Result<Infallible> {
     let outside = rustix::stdio::stdin();
     let input = handed::take(outside)?;
-    let listener = TcpListener::bind(("127.0.0.1", PROXY_PORT))?;
-    handed::give(outside, &OwnedFd::from(listener))?;
+    if proxied {
+        let listener = TcpListener::bind(("127.0.0.1", PROXY_PORT))?;
+        handed::give(outside, &OwnedFd::from(listener))?;
+    }
     Err(Command::new(program)
         .args(args)
         .stdin(Stdio::from(input))

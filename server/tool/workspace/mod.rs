@@ -33,6 +33,7 @@ use super::editor::Buffer;
 
 mod guard;
 mod names;
+pub(super) mod protected;
 mod write;
 
 use guard::{Guard, Guarded};
@@ -526,12 +527,6 @@ impl std::fmt::Debug for Workspace {
 /// Folds a name as a case-insensitive file system would.
 pub(super) fn folded_name(name: &OsStr) -> String {
     names::folded(name)
-}
-
-/// Whether a place is protected: other programs execute it, or it holds Aside's settings. `names` are the folded names
-/// that lead to it; none but the last is protected itself.
-pub(super) fn is_guarded(names: &[String]) -> bool {
-    names::is_guarded(names)
 }
 
 /// Usual places of a user's secrets: folders and files below the home, and of the system.

@@ -8,112 +8,7 @@ use std::{
 
 use aside_base::visible::is_hidden;
 
-/// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
-const OWN: &[&str] = &["aside.toml", ".aside"];
-
-/// Places whose content other programs execute without asking, with the program. The names follow one another anywhere
-/// in a path and cover everything beneath; a `*` at either end of a name matches anything.
-const CODE: &[(&[&str], &str)] = &[
-    (&[".git"], "Git"),
-    // The short name of `.git` on file systems that make those.
-    (&["git~*"], "Git"),
-    (&[".gitmodules"], "Git"),
-    (&[".gitconfig"], "Git"),
-    (&[".config", "git"], "Git"),
-    (&[".githooks"], "Git"),
-    (&[".husky"], "Git"),
-    (&["lefthook.yml"], "Git"),
-    (&[".lefthook.yml"], "Git"),
-    (&[".pre-commit-config.yaml"], "Git"),
-    (&[".hg"], "Mercurial"),
-    (&[".hgrc"], "Mercurial"),
-    (&[".jj"], "Jujutsu"),
-    (&[".svn"], "Subversion"),
-    (&[".bzr"], "Breezy"),
-    (&[".cargo", "config.toml"], "Cargo"),
-    (&[".cargo", "config"], "Cargo"),
-    (&[".cargo", "bin"], "a shell"),
-    (&[".cargo", "env"], "a shell"),
-    (&[".bazelrc"], "Bazel"),
-    (&[".npmrc"], "npm"),
-    (&[".yarnrc"], "Yarn"),
-    (&[".yarnrc.yml"], "Yarn"),
-    (&[".yarn"], "Yarn"),
-    (&[".pnpmfile.cjs"], "pnpm"),
-    (&[".mcp.json"], "an assistant"),
-    (&[".claude"], "Claude"),
-    (&[".claude.json"], "Claude"),
-    (&[".codex"], "Codex"),
-    (&[".gemini"], "Gemini"),
-    (&[".cursor"], "Cursor"),
-    (&[".windsurf"], "Windsurf"),
-    (&[".continue"], "Continue"),
-    (&[".kiro"], "Kiro"),
-    (&[".opencode"], "opencode"),
-    (&["opencode.json"], "opencode"),
-    (&["opencode.jsonc"], "opencode"),
-    (&[".qwen"], "Qwen Code"),
-    (&[".aider*"], "Aider"),
-    (&[".vscode"], "VS Code"),
-    (&[".vscode-server"], "VS Code"),
-    (&["*.code-workspace"], "VS Code"),
-    (&[".devcontainer"], "a development container"),
-    (&[".devcontainer.json"], "a development container"),
-    (&[".vs"], "Visual Studio"),
-    (&[".idea"], "an editor of JetBrains"),
-    // Run configurations that are shared, usually in `.run`.
-    (&["*.run.xml"], "an editor of JetBrains"),
-    (&[".fleet"], "an editor of JetBrains"),
-    (&[".zed"], "Zed"),
-    (&[".helix"], "Helix"),
-    (&[".nova"], "Nova"),
-    (&["*.sublime-project"], "Sublime Text"),
-    (&[".nvim*"], "Neovim"),
-    (&[".config", "nvim"], "Neovim"),
-    (&[".exrc"], "Vim"),
-    (&[".vim"], "Vim"),
-    (&[".vimrc"], "Vim"),
-    (&[".gvimrc"], "Vim"),
-    (&[".lvimrc"], "Vim"),
-    (&[".local.vimrc"], "Vim"),
-    (&[".kakrc"], "Kakoune"),
-    (&[".emacs"], "Emacs"),
-    (&[".emacs.d"], "Emacs"),
-    (&[".dir-locals.el"], "Emacs"),
-    (&[".dir-locals-2.el"], "Emacs"),
-    (&[".envrc"], "direnv"),
-    (&[".direnv"], "direnv"),
-    (&["mise.toml"], "mise"),
-    (&[".mise.toml"], "mise"),
-    (&[".bashrc"], "a shell"),
-    (&[".bash_*"], "a shell"),
-    (&[".profile"], "a shell"),
-    (&[".zshrc"], "a shell"),
-    (&[".zshenv"], "a shell"),
-    (&[".zprofile"], "a shell"),
-    (&[".zlogin"], "a shell"),
-    (&[".zlogout"], "a shell"),
-    (&[".kshrc"], "a shell"),
-    (&[".mkshrc"], "a shell"),
-    (&[".cshrc"], "a shell"),
-    (&[".tcshrc"], "a shell"),
-    (&[".login"], "a shell"),
-    (&[".logout"], "a shell"),
-    (&[".config", "fish"], "a shell"),
-    (&[".config", "systemd"], "systemd"),
-    (&[".config", "autostart"], "the desktop"),
-    (&[".local", "bin"], "a shell"),
-    (&[".xprofile"], "the desktop"),
-    (&[".xinitrc"], "the desktop"),
-    (&[".xsession"], "the desktop"),
-    (&[".ssh"], "SSH"),
-    (&[".gdbinit"], "GDB"),
-    (&[".lldbinit"], "LLDB"),
-    (&[".pdbrc"], "Python's debugger"),
-    (&[".rprofile"], "R"),
-    (&[".irbrc"], "Ruby"),
-    (&[".pryrc"], "Ruby"),
-];
+use super::protected::{OWN, program};
 
 const SECRET_NAMES: &[&str] = &[
     "id_rsa",
@@ -282,22 +177,7 @@ pub(super) fn is_own(path: &Path) -> bool {
 
 /// The program that executes this path, if one is known.
 pub(super) fn taken_by(path: &Path) -> Option<&'static str> {
-    let names: Vec<String> = names(path).collect();
-    let found = CODE.iter().find(|(place, _)| is_part(&names, place));
-    found.map(|(_, program)| *program)
-}
-
-/// Whether a place is protected: other programs execute it, or it holds Aside's settings. `names` are the folded names
-/// that lead to it; none but the last is protected itself.
-pub(super) fn is_guarded(names: &[String]) -> bool {
-    let ends_with = |place: &[&str]| {
-        let start = names.len().checked_sub(place.len());
-        start.is_some_and(|start| is_part(&names[start..], place))
-    };
-    names
-        .last()
-        .is_some_and(|name| OWN.contains(&name.as_str()))
-        || CODE.iter().any(|(place, _)| ends_with(place))
+    program(&names(path).collect::<Vec<String>>())
 }
 
 /// Usual places of a user's secrets: folders and files below the home, and of the system.
@@ -320,18 +200,8 @@ fn is_part(names: &[String], place: &[&str]) -> bool {
     let mut windows = names.windows(place.len());
     windows.any(|window| {
         let mut pairs = window.iter().zip(place);
-        pairs.all(|(name, part)| fits(name, part))
+        pairs.all(|(name, part)| name == part)
     })
-}
-
-fn fits(name: &str, part: &str) -> bool {
-    if let Some(end) = part.strip_prefix('*') {
-        return name.ends_with(end);
-    }
-    match part.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == part,
-    }
 }
 
 /// Folds a name as a case-insensitive file system would.

@@ -9,7 +9,10 @@ use std::{
 
 use rustix::process::geteuid;
 
-use crate::world::{ASIDE, ProgramResult, TestWorld, start};
+use crate::{
+    open::program,
+    world::{ASIDE, ProgramResult, TestWorld, start},
+};
 
 const ANSWERS: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'An answer.' }]";
 
@@ -283,7 +286,7 @@ fn where_no_thread_can_be_had_the_program_says_so_and_ends() {
         &["lsp", "--stdio"],
         &["doctor"],
     ] {
-        let bound = ["--nproc=1", ASIDE];
+        let bound = ["--nproc=1", program().to_str().unwrap()];
         let mut command = world.within("prlimit", &[&bound[..], args].concat());
         as_nobody(command.stdin(Stdio::null()));
         let done = start(&mut command)

@@ -5,10 +5,13 @@ use std::{
     os::unix::fs::{PermissionsExt, lchown},
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
 };
 
-use crate::world::{ASIDE, ProgramResult, TestWorld, start};
+pub(crate) use crate::open::program;
+use crate::{
+    open::base,
+    world::{ProgramResult, TestWorld, start},
+};
 
 /// The user who may do nothing.
 const NOBODY: u32 = 65534;
@@ -145,39 +148,6 @@ pub(crate) fn script_of_steps(commands: &[SandboxedCall<'_>]) -> String {
         format!("[[reply]]\nwhen = {{ step = {step} }}\nsay = [\n{call}]\n")
     });
     replies.collect::<String>() + "[[reply]]\nsay = [{ text = 'Done.' }]\n"
-}
-
-/// Where everybody may go, and which is not empty inside a sandbox as `/tmp` is.
-fn base() -> &'static Path {
-    static BASE: OnceLock<PathBuf> = OnceLock::new();
-    BASE.get_or_init(|| {
-        let places = [env!("CARGO_TARGET_TMPDIR"), "/var/lib", "/srv"];
-        let root = rustix::process::getuid().is_root();
-        let found = places
-            .iter()
-            .find(|place| !root || is_open(Path::new(place)));
-        found.expect("a folder for everybody").into()
-    })
-}
-
-/// The program under test, where everybody may run it.
-pub(crate) fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        if is_open(Path::new(ASIDE)) {
-            return ASIDE.into();
-        }
-        let copy = base().join(format!("aside-{}", std::process::id()));
-        fs::copy(ASIDE, &copy).unwrap();
-        copy
-    })
-}
-
-/// Whether everybody may go there.
-fn is_open(path: &Path) -> bool {
-    path.ancestors().skip(1).all(|folder| {
-        fs::metadata(folder).is_ok_and(|about| about.permissions().mode() & 0o001 != 0)
-    })
 }
 
 fn give(path: &Path) {

@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::Path,
+    time::{Duration, SystemTime},
 };
 
 use rustix::fs::OFlags;
@@ -70,6 +71,23 @@ pub fn number(about: &Metadata) -> u64 {
 #[must_use]
 pub fn changed(about: &Metadata) -> (i64, i64) {
     (about.mtime(), about.mtime_nsec())
+}
+
+/// The time at which a file came into being: that of its birth where the file system keeps that, else of its last change.
+/// None for a folder without a birth, which changes with its content.
+#[must_use]
+pub fn born(about: &Metadata) -> Option<SystemTime> {
+    let changed = || {
+        let seconds = u64::try_from(about.ctime()).ok()?;
+        let part = u64::try_from(about.ctime_nsec()).ok()?;
+        let since = Duration::from_secs(seconds) + Duration::from_nanos(part);
+        SystemTime::UNIX_EPOCH.checked_add(since)
+    };
+    match about.created() {
+        Ok(born) => Some(born),
+        Err(_) if about.is_dir() => None,
+        Err(_) => changed(),
+    }
 }
 
 /// Whether this is a pipe.

@@ -1,0 +1,139 @@
+//! The mounts of this process, as the kernel lists them, and by which of them a file is reached.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::ffi::OsStringExt,
+    path::{Path, PathBuf},
+};
+
+/// Where the kernel lists the mounts of a process.
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// A mount, from its line in `/proc`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MountLine {
+    pub(super) id: u64,
+    pub(super) device: String,
+    /// Path in the file system that is mounted.
+    pub(super) root: PathBuf,
+    /// Path at which it is seen.
+    pub(super) point: PathBuf,
+    pub(super) is_writable: bool,
+}
+
+/// A file as the kernel knows it: its number, and the mount by which it was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reached {
+    pub(super) number: u64,
+    /// None on a kernel that does not tell.
+    pub(super) mount: Option<u64>,
+}
+
+/// The mounts of this process.
+///
+/// # Errors
+/// Fails if the kernel lists none.
+pub(super) fn mounts() -> io::Result<Vec<MountLine>> {
+    Ok(parse(&fs::read(MOUNTS)?))
+}
+
+pub(super) fn parse(text: &[u8]) -> Vec<MountLine> {
+    text.split(|byte| *byte == b'\n')
+        .filter_map(parse_line)
+        .collect()
+}
+
+/// Parses `id parent device root point options …`.
+fn parse_line(line: &[u8]) -> Option<MountLine> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let mut text = || fields.next().map(|it| String::from_utf8_lossy(it));
+    let id = text()?.parse().ok()?;
+    let device = text().and_then(|_| text())?.into_owned();
+    let mut path = || fields.next().map(unescaped);
+    let (root, point) = (path()?, path()?);
+    let mut options = fields.next()?.split(|byte| *byte == b',');
+    Some(MountLine {
+        id,
+        device,
+        root,
+        point,
+        is_writable: options.all(|it| it != b"ro"),
+    })
+}
+
+/// Undoes the kernel's escapes: a backslash and three octal digits.
+fn unescaped(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| *byte == b'\\');
+        let code = digits.and_then(|it| u8::from_str_radix(std::str::from_utf8(it).ok()?, 8).ok());
+        match code {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(bytes).into()
+}
+
+/// Looks a file up without following a link at its end.
+#[cfg(target_os = "linux")]
+pub(super) fn reached(path: &Path) -> io::Result<Reached> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let wanted = StatxFlags::INO.union(StatxFlags::MNT_ID);
+    let about = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
+    let tells = about.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(Reached {
+        number: about.stx_ino,
+        mount: tells.then_some(about.stx_mnt_id),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn reached(path: &Path) -> io::Result<Reached> {
+    let number = aside_base::system::files::number(&fs::symlink_metadata(path)?);
+    Ok(Reached {
+        number,
+        mount: None,
+    })
+}
+
+/// The mount by which a path is reached: the one that the kernel names, or the last of those nearest above it.
+pub(super) fn mount_of<'a>(
+    mounts: &'a [MountLine],
+    path: &Path,
+    reached: &Reached,
+) -> Option<&'a MountLine> {
+    match reached.mount {
+        Some(id) => mounts.iter().find(|line| line.id == id),
+        None => mounts
+            .iter()
+            .filter(|line| path.starts_with(&line.point))
+            .max_by_key(|line| line.point.components().count()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTSIDE: &str = "1 0 8:1 / / rw,relatime - ext4 /dev/a rw\n\
+        2 1 8:2 /@home /home rw shared:1 - btrfs /dev/b rw\n\
+        3 2 8:3 / /home/u/w/a\\040disk rw - ext4 /dev/c rw\n";
+
+    #[test]
+    fn a_line_of_the_kernel_is_read() {
+        let lines = parse(OUTSIDE.as_bytes());
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[2].point, Path::new("/home/u/w/a disk"));
+        assert_eq!(lines[1].root, Path::new("/@home"));
+        assert!(lines[1].is_writable);
+        assert_eq!(parse(b"nonsense\n"), []);
+    }
+}

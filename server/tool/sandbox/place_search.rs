@@ -1,0 +1,436 @@
+//! The search for protected places in a folder, by name and level by level.
+
+use std::{
+    collections::HashMap,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime},
+};
+
+use aside_base::lock;
+use rustix::{
+    fs::{Dir, FileType, Mode, OFlags},
+    io::Errno,
+};
+
+use super::places::{OpenGap, Places};
+use crate::workspace::{
+    folded_name,
+    protected::{exact_places, fixed_above, may_end_in},
+};
+
+/// Maximum number of entries that are searched.
+const ENTRIES: usize = 500_000;
+/// Longest step in which a file system counts time: a folder that changed in it may change again and look the same.
+const STEP: Duration = Duration::from_secs(3);
+
+/// Folders of package managers, with a file that marks one where people use the name too. Nothing in them is executed by
+/// an editor, a shell or Git by itself, and what a package manager installs it also moves and removes.
+const PACKAGES: &[(&str, Option<&str>)] = &[
+    ("node_modules", None),
+    ("bower_components", None),
+    ("site-packages", None),
+    ("__pycache__", None),
+    (".tox", None),
+    (".nox", None),
+    (".venv", Some("pyvenv.cfg")),
+    ("venv", Some("pyvenv.cfg")),
+    ("env", Some("pyvenv.cfg")),
+    ("target", Some("CACHEDIR.TAG")),
+    ("vendor", Some("modules.txt")),
+    ("vendor", Some("autoload.php")),
+];
+
+/// What folders held when they were listed, for as long as they have not changed.
+#[derive(Debug, Default)]
+pub(crate) struct ListedFolders(Mutex<HashMap<PathBuf, ListedFolder>>);
+
+/// A folder that was listed.
+#[derive(Debug)]
+struct ListedFolder {
+    stamp: FolderStamp,
+    content: Arc<FolderContent>,
+}
+
+/// State of a folder, which is another one after each change of its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FolderStamp {
+    device: u64,
+    number: u64,
+    /// The time of the last change of any kind, in seconds and nanoseconds, which no program can set.
+    changed: (i64, i64),
+}
+
+/// Finds the protected places in a folder, level by level. Links are not followed, and only folders are opened. What was
+/// listed before is not listed again.
+pub(crate) fn guarded(root: &Path, writable: &[PathBuf], listed: &ListedFolders) -> Places {
+    let mut listed = lock(&listed.0);
+    PlaceSearch::new(writable, ENTRIES, &mut listed).run(root)
+}
+
+impl FolderStamp {
+    /// The state of a folder, if it is older than the steps in which the file system counts time.
+    fn settled(folder: &Path) -> Option<Self> {
+        let about = fs::symlink_metadata(folder).ok()?;
+        let seconds = u64::try_from(about.ctime()).ok()?;
+        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?
+            + Duration::from_nanos(u64::try_from(about.ctime_nsec()).ok()?);
+        let age = SystemTime::now().duration_since(changed).ok()?;
+        (age > STEP).then_some(Self {
+            device: about.dev(),
+            number: about.ino(),
+            changed: (about.ctime(), about.ctime_nsec()),
+        })
+    }
+}
+
+/// A search for protected places.
+struct PlaceSearch<'a> {
+    writable: &'a [PathBuf],
+    listed: &'a mut HashMap<PathBuf, ListedFolder>,
+    found: Places,
+    /// Number of entries that may still be looked at.
+    left: usize,
+}
+
+/// A folder that is searched, with the folded names that lead to it from the root, the root's own first.
+struct SearchedFolder {
+    path: PathBuf,
+    names: Vec<String>,
+}
+
+/// What a folder holds, as far as it matters here.
+#[derive(Debug, Default)]
+struct FolderContent {
+    /// Folders, and entries whose last name is that of a protected place.
+    entries: Vec<(OsString, bool)>,
+    is_git: bool,
+    /// Number of all entries.
+    count: usize,
+}
+
+impl<'a> PlaceSearch<'a> {
+    fn new(
+        writable: &'a [PathBuf],
+        left: usize,
+        listed: &'a mut HashMap<PathBuf, ListedFolder>,
+    ) -> Self {
+        Self {
+            writable,
+            listed,
+            found: Places::default(),
+            left,
+        }
+    }
+
+    fn run(mut self, root: &Path) -> Places {
+        // The root itself may have a protected name, such as `.cargo`.
+        let own = root.file_name().map(folded_name);
+        let root = SearchedFolder {
+            path: root.to_owned(),
+            names: Vec::from_iter(own),
+        };
+        self.look_up(&root);
+        let mut level = vec![root];
+        let mut is_root = true;
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for folder in level {
+                self.visit(&folder, is_root, &mut next);
+            }
+            level = next;
+            is_root = false;
+        }
+        self.found
+    }
+
+    /// Looks the places up by name, in whatever order the folder lists them and however many.
+    fn look_up(&mut self, folder: &SearchedFolder) {
+        for place in exact_places() {
+            let path = folder.path.join(&place);
+            if fs::symlink_metadata(&path).is_ok() {
+                let mut names = folder.names.clone();
+                names.extend(place.iter().map(folded_name));
+                self.add(path, &names);
+            }
+        }
+    }
+
+    fn visit(&mut self, folder: &SearchedFolder, is_root: bool, next: &mut Vec<SearchedFolder>) {
+        let content = self.known_content(folder);
+        if content.is_git {
+            self.found
+                .add(folder.path.clone(), usize::MAX, self.writable);
+            if !is_root {
+                return;
+            }
+        }
+        for (name, is_folder) in &content.entries {
+            // The folders of worktrees and submodules belong to the repository.
+            if content.is_git && (name == "worktrees" || name == "modules") {
+                continue;
+            }
+            let mut names = folder.names.clone();
+            names.push(folded_name(name));
+            let path = folder.path.join(name);
+            if !self.add(path.clone(), &names) && *is_folder && !is_of_packages(&path, name) {
+                next.push(SearchedFolder { path, names });
+            }
+        }
+    }
+
+    /// Adds a place if these names are those of one.
+    fn add(&mut self, path: PathBuf, names: &[String]) -> bool {
+        let fixed = fixed_above(names);
+        if let Some(fixed) = fixed {
+            self.found.add(path, fixed, self.writable);
+        }
+        fixed.is_some()
+    }
+
+    /// What a folder holds, which is listed unless it is as it was.
+    fn known_content(&mut self, folder: &SearchedFolder) -> Arc<FolderContent> {
+        let stamp = FolderStamp::settled(&folder.path);
+        let known = self.listed.get(&folder.path);
+        let known =
+            known.filter(|known| Some(known.stamp) == stamp && known.content.count <= self.left);
+        if let Some(known) = known {
+            self.left -= known.content.count;
+            return known.content.clone();
+        }
+        let gaps = self.found.gaps.len();
+        let content = Arc::new(self.content(folder));
+        if let Some(stamp) = stamp.filter(|_| self.found.gaps.len() == gaps) {
+            let listed = ListedFolder {
+                stamp,
+                content: content.clone(),
+            };
+            self.listed.insert(folder.path.clone(), listed);
+        }
+        content
+    }
+
+    /// Lists a folder. Where not all of it is seen, a gap is noted, and the places in it are looked up by name.
+    fn content(&mut self, folder: &SearchedFolder) -> FolderContent {
+        let mut content = FolderContent::default();
+        let listed = open(&folder.path);
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(error) => {
+                if is_hindrance(error, &folder.path) {
+                    self.found.gaps.insert(OpenGap::Unread(folder.path.clone()));
+                    self.look_up(folder);
+                }
+                return content;
+            }
+        };
+        let (mut head, mut common, mut objects, mut refs) = (false, false, false, false);
+        for entry in listed {
+            let Ok(entry) = entry else {
+                self.found.gaps.insert(OpenGap::Unread(folder.path.clone()));
+                break;
+            };
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if self.left == 0 {
+                self.found.gaps.insert(OpenGap::Many(folder.path.clone()));
+                self.look_up(folder);
+                break;
+            }
+            self.left -= 1;
+            content.count += 1;
+            match name {
+                b"HEAD" => head = true,
+                b"commondir" => common = true,
+                b"objects" => objects = true,
+                b"refs" => refs = true,
+                _ => {}
+            }
+            let name = OsStr::from_bytes(name);
+            let is_folder = match entry.file_type() {
+                FileType::Unknown => is_folder(&folder.path.join(name)),
+                kind => kind == FileType::Directory,
+            };
+            if is_folder || may_end_in_a_place(name) {
+                content.entries.push((name.to_owned(), is_folder));
+            }
+        }
+        content.is_git = head && (common || (objects && refs));
+        content
+    }
+}
+
+/// Opens a folder that is no link.
+fn open(folder: &Path) -> Result<Dir, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Dir::new(rustix::fs::open(folder, flags, Mode::empty())?)
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
+}
+
+/// Whether an entry of this name may be a protected place. Most names need no folding.
+fn may_end_in_a_place(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    let is_plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_');
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.iter().all(is_plain) && !text.ends_with('.') => may_end_in(text),
+        _ => may_end_in(&folded_name(name)),
+    }
+}
+
+/// Whether a folder that cannot be listed may hold places that a command could reach. One that is gone, or that belongs
+/// to another user, does not.
+fn is_hindrance(error: Errno, folder: &Path) -> bool {
+    match error {
+        // It is a link by now, or something else.
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => false,
+        Errno::ACCESS | Errno::PERM => is_own(folder),
+        _ => true,
+    }
+}
+
+fn is_own(folder: &Path) -> bool {
+    let user = rustix::process::getuid().as_raw();
+    fs::symlink_metadata(folder).is_ok_and(|about| about.uid() == user)
+}
+
+/// Whether a folder is a package manager's own.
+fn is_of_packages(path: &Path, name: &OsStr) -> bool {
+    let mut named = PACKAGES.iter().filter(|(it, _)| name == *it);
+    named.any(|(_, mark)| mark.is_none_or(|mark| path.join(mark).exists()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(root: &Path) -> Places {
+        guarded(root, &[root.to_owned()], &ListedFolders::default())
+    }
+
+    #[test]
+    fn places_are_found_at_any_depth_and_not_beneath_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for at in [
+            ".git/hooks/pre-commit",
+            "aside.toml",
+            "src/main.rs",
+            "vendor/x/.git/config",
+            "vendor/x/.cargo/config.toml",
+            "vendor/x/.cargo/registry/a",
+            "fixtures/bare/HEAD",
+            "fixtures/bare/objects/a",
+            "fixtures/bare/refs/a",
+            "a/b/c/d/e/f/g/h/.envrc",
+            "a/b/c/d/e/f/g/h/i/.envrc",
+            "node_modules/dep/.husky/pre-commit",
+            "packages/a/node_modules/dep/.npmrc",
+            ".venv/pyvenv.cfg",
+            ".venv/lib/x/.idea/a",
+            "plain/venv/.envrc",
+            "not/HEAD",
+        ] {
+            let path = root.join(at);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", root.join(".vscode")).unwrap();
+        let found = search(root);
+        let found: Vec<_> = found
+            .paths()
+            .map(|path| path.strip_prefix(root).unwrap().display().to_string())
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ".git",
+                ".vscode",
+                "a/b/c/d/e/f/g/h/.envrc",
+                "a/b/c/d/e/f/g/h/i/.envrc",
+                "aside.toml",
+                "fixtures/bare",
+                "plain/venv/.envrc",
+                "vendor/x/.cargo/config.toml",
+                "vendor/x/.git",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_is_listed_again_once_it_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        let (writable, listed) = ([root.to_owned()], ListedFolders::default());
+        let search = || {
+            let found = guarded(root, &writable, &listed);
+            found.paths().cloned().collect::<Vec<_>>()
+        };
+        for number in 0..50 {
+            assert_eq!(search(), [] as [PathBuf; 0]);
+            let place = root.join(["a/.envrc", "a/b/.envrc", ".envrc"][number % 3]);
+            fs::write(&place, "").unwrap();
+            assert_eq!(search(), [place.clone()], "{number}");
+            fs::remove_file(&place).unwrap();
+        }
+    }
+
+    /// Kinds of places, each with its path.
+    const KINDS: [&str; 5] = [
+        ".git/config",
+        ".envrc",
+        ".cargo/config.toml",
+        "aside.toml",
+        ".vscode/a",
+    ];
+
+    #[test]
+    fn no_bound_hides_a_place() {
+        let memory = Path::new("/dev/shm");
+        let base = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
+        let folder = tempfile::tempdir_in(base).unwrap();
+        let root = folder.path();
+        for above in ["", "sub/nested"] {
+            for kind in KINDS {
+                let path = root.join(above).join(kind);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+        }
+        let all: Vec<PathBuf> = search(root).paths().cloned().collect();
+        assert_eq!(all.len(), 2 * KINDS.len());
+        // Memory lists the newest first.
+        for above in ["", "sub", "sub/nested"] {
+            for number in 0..20_000 {
+                fs::write(root.join(above).join(format!(".f{number}")), "").unwrap();
+            }
+        }
+        let found = search(root);
+        assert!(found.gaps.is_empty());
+        assert_eq!(found.paths().cloned().collect::<Vec<_>>(), all);
+        // Where a bound is met, that is said, and what is known by name at the top is found all the same.
+        let writable = [root.to_owned()];
+        for most in [0, 1000, 20_050] {
+            let cut = PlaceSearch::new(&writable, most, &mut HashMap::new()).run(root);
+            assert!(!cut.gaps.is_empty(), "{most}");
+            let top = all
+                .iter()
+                .filter(|path| !path.starts_with(root.join("sub")));
+            for path in top {
+                assert!(cut.paths().any(|it| it == path), "{path:?} of {most}");
+            }
+        }
+    }
+}

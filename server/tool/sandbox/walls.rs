@@ -1,0 +1,250 @@
+//! The walls of a command: what the user's settings, the protected places and the secrets make of a workspace.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Means, SandboxRules, WallKind, Walls, git, git_named,
+    layout::{Layout, ReadOnlyPlace},
+    mountinfo,
+    place_search::{ListedFolders, guarded},
+    places::{KnownPlaces, OpenGap, Places},
+    real,
+};
+use crate::workspace::secret_places;
+
+/// Folders that are private to a command.
+const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+
+impl SandboxRules {
+    /// The confinement of a command that runs in a folder of the workspace. `places` are read-only. Creates missing
+    /// folders of Aside's own, so that no command can create them.
+    ///
+    /// # Errors
+    /// Fails if it is not known what is mounted outside.
+    pub(crate) fn walls(
+        &self,
+        means: &Means,
+        root: &Path,
+        cwd: &Path,
+        places: &Places,
+    ) -> io::Result<Walls> {
+        let layout = self.layout(means, root, cwd, places);
+        Ok(Walls {
+            program: means.bubblewrap.clone(),
+            args: layout.arguments(&layout.meant(&mountinfo::mounts()?)),
+            hosts: match self.network {
+                true => Vec::new(),
+                false => self.hosts.clone(),
+            },
+            kind: WallKind::Sandbox,
+        })
+    }
+
+    /// The protected places below the folders that commands can write in, and those that were known before.
+    pub(crate) fn places(
+        &self,
+        root: &Path,
+        known: &KnownPlaces,
+        listed: &ListedFolders,
+    ) -> Places {
+        let writable = self.writable(root);
+        let mut places = Places::default();
+        for folder in &writable {
+            places.merge(guarded(folder, &writable, listed));
+        }
+        for (path, fixed) in known {
+            places.add(path.clone(), *fixed, &writable);
+        }
+        git_named::add(&mut places, root, &writable);
+        let repositories = self.repositories(&places, &writable);
+        let mut kept = Vec::new();
+        for repository in &repositories {
+            let (entries, is_whole) = git::kept(repository);
+            kept.extend(entries);
+            if !is_whole {
+                places.gaps.insert(OpenGap::Many(repository.clone()));
+            }
+        }
+        // A link cannot be mounted onto, so that a command could put something else in its place.
+        let settings = root.join("aside.toml");
+        let links = kept.iter().chain([&settings]).filter(|it| it.is_symlink());
+        places.gaps.extend(links.cloned().map(OpenGap::Replaceable));
+        for place in kept {
+            places.add(place, usize::MAX, &writable);
+        }
+        places.bound(root);
+        places
+    }
+
+    /// The protected places before a command runs, after creating those that the command must not create.
+    pub(crate) fn places_before(
+        &self,
+        root: &Path,
+        known: &KnownPlaces,
+        listed: &ListedFolders,
+    ) -> Places {
+        let places = self.places(root, known, listed);
+        let repositories = self.repositories(&places, &self.writable(root));
+        repositories.iter().for_each(|it| git::close(it));
+        match repositories.is_empty() {
+            true => places,
+            false => self.places(root, known, listed),
+        }
+    }
+
+    /// The protected places after a command ran, including those of repositories that no longer look like one.
+    pub(crate) fn places_after(
+        &self,
+        root: &Path,
+        before: &Places,
+        listed: &ListedFolders,
+    ) -> Places {
+        let mut places = self.places(root, &before.known(), listed);
+        let hooks = before.paths().filter(|place| place.ends_with("hooks"));
+        let repositories: Vec<&Path> = hooks.filter_map(|place| place.parent()).collect();
+        let writable = self.writable(root);
+        for kept in repositories.into_iter().flat_map(|it| git::kept(it).0) {
+            places.add(kept, usize::MAX, &writable);
+        }
+        places
+    }
+
+    /// Takes back what commands made in Git repositories that makes Git run programs. Returns the places, each with what
+    /// was done.
+    pub(crate) fn take_back(&self, made: &[PathBuf]) -> BTreeMap<PathBuf, &'static str> {
+        let taken = made.iter().filter_map(|place| {
+            if git::is_strange(place) && fs::remove_file(place).is_ok() {
+                return Some((place.clone(), "which was taken away again"));
+            }
+            git::disarm(place).then(|| (place.clone(), "without the programs that it would run"))
+        });
+        taken.collect()
+    }
+
+    /// The repositories among these places that commands may write in: all, or those that are writable folders themselves.
+    pub(super) fn repositories(&self, places: &Places, writable: &[PathBuf]) -> Vec<PathBuf> {
+        let is_open = |place: &&PathBuf| self.git || writable.contains(place);
+        let found = places.paths().filter(is_open);
+        found
+            .filter(|place| git::is_repository(place))
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn layout(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Layout {
+        let writable = self.writable(root);
+        let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
+        let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
+        let repositories = self.repositories(places, &writable);
+        // Aside starts this program outside of the sandbox.
+        let holder = (means.holder.clone(), ReadOnlyPlace::FIXED);
+        let protected = read_only(places, &repositories)
+            .chain([holder])
+            .filter(|(place, _)| is_writable(place) && !is_above(place));
+        self.make_own(&is_writable);
+        let fresh = PRIVATE.map(PathBuf::from).into_iter();
+        let fresh: Vec<_> = fresh.filter(|folder| is_real_folder(folder)).collect();
+        let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
+        // Beside a writable folder is what is there, and read-only, wherever the folder lies.
+        let shown = writable.iter().filter_map(|it| top_below(it, &fresh));
+        let shown: Vec<PathBuf> = shown.collect();
+        let is_shown = |place: &PathBuf| shown.iter().any(|it| place.starts_with(it));
+        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let secrets = secret_places(&home).into_iter();
+        // The content of a folder that appears empty need not be hidden.
+        let hidden: BTreeSet<PathBuf> = secrets
+            .chain(self.own.iter().cloned())
+            .filter_map(|place| fs::canonicalize(place).ok())
+            .filter(|place| !is_above(place))
+            .filter(|place| is_writable(place) || is_shown(place) || !lies_in_fresh(place))
+            .collect();
+        let is_seen = |place: &PathBuf| !place.ancestors().skip(1).any(|it| hidden.contains(it));
+        let seen = hidden.iter().filter(|place| is_seen(place)).cloned();
+        let (folders, files) = seen.partition(|place| place.is_dir());
+        let names = self.network.then(|| real(Path::new("/etc/resolv.conf")));
+        let readable = names.into_iter().chain([means.holder.clone()]);
+        let readable = readable.filter(|it| lies_in_fresh(it) && !is_shown(it));
+        Layout {
+            protected: protected.filter(|(place, _)| is_seen(place)).collect(),
+            links: links(places).filter(|(link, _)| is_seen(link)).collect(),
+            held: repositories.into_iter().filter(is_seen).collect(),
+            hidden: folders,
+            masked: files,
+            readable: shown.iter().cloned().chain(readable).collect(),
+            fresh: fresh.clone(),
+            network: self.network,
+            proxied: !self.network && !self.hosts.is_empty(),
+            inside: means.holder.clone(),
+            cwd: cwd.to_owned(),
+            writable,
+        }
+    }
+
+    /// Makes the folders of Aside's own that lie where commands can write, so that no command can make them.
+    fn make_own(&self, is_writable: impl Fn(&Path) -> bool) {
+        let is_own = |path: &Path| self.own.iter().any(|own| own == path);
+        let is_in_another = |own: &Path| own.ancestors().skip(1).any(is_own);
+        for own in self.own.iter().filter(|own| !is_in_another(own)) {
+            if is_writable(own) && !own.exists() {
+                // If this fails, the command cannot create it either.
+                let _ = fs::create_dir_all(own);
+            }
+        }
+    }
+
+    /// Canonical paths of the folders that commands can write in, the workspace first.
+    pub(super) fn writable(&self, root: &Path) -> Vec<PathBuf> {
+        let more = self.writable.iter();
+        let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
+        let more = more.filter(|folder| folder.is_dir() && folder.parent().is_some());
+        let repository = self.git.then(|| git::of_worktree(root)).flatten();
+        let own = std::iter::once(root.to_owned());
+        own.chain(repository).chain(more).collect()
+    }
+}
+
+/// The places as they are mounted read-only, but for repositories in which commands may write. They are not looked up
+/// again: what is there now may be something else.
+fn read_only(
+    places: &Places,
+    repositories: &[PathBuf],
+) -> impl Iterator<Item = (PathBuf, ReadOnlyPlace)> {
+    let found = places
+        .iter()
+        .filter(|(path, _)| !repositories.contains(path));
+    found.filter_map(|(path, place)| match &place.leads_to {
+        Some((real, mark)) => Some((real.clone(), fixed(mark.number, usize::MAX))),
+        None if place.mark.is_link() => None,
+        None => Some((path.clone(), fixed(place.mark.number, place.fixed))),
+    })
+}
+
+/// The links among the places.
+fn links(places: &Places) -> impl Iterator<Item = (PathBuf, u64)> {
+    let links = places.iter().filter(|(_, place)| place.mark.is_link());
+    links.map(|(path, place)| (path.clone(), place.mark.number))
+}
+
+/// The topmost folder of a private one that leads to a folder, if that is not the folder itself.
+fn top_below(folder: &Path, private: &[PathBuf]) -> Option<PathBuf> {
+    let private = private.iter().find(|it| folder.starts_with(it))?;
+    let mut below = folder.strip_prefix(private).ok()?.components();
+    let top = private.join(below.next()?);
+    below.next().map(|_| top)
+}
+
+/// A read-only place with this number.
+fn fixed(number: u64, fixed: usize) -> ReadOnlyPlace {
+    ReadOnlyPlace {
+        number: Some(number),
+        fixed,
+    }
+}
+
+fn is_real_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
+}

@@ -1,0 +1,264 @@
+//! The table of protected places: files and folders whose content other programs execute without asking, and Aside's own
+//! settings. [`PAGE`] shows it.
+
+use std::{collections::HashMap, path::PathBuf, sync::LazyLock};
+
+/// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
+pub(super) const OWN: &[&str] = &["aside.toml", ".aside"];
+
+/// The page that shows the table.
+#[cfg(test)]
+const PAGE: &str = include_str!("../sandbox/README.md");
+
+/// Folders of version control. Nothing above them can be moved, as hooks in them run every day.
+const REPOSITORIES: &[&str] = &[".git", "git~*", ".hg", ".jj", ".svn", ".bzr"];
+
+/// Places by the program that executes them. The names of a place follow one another anywhere in a path and cover
+/// everything beneath; a `*` in a name matches anything.
+#[rustfmt::skip]
+const CODE: &[(&str, &[&str])] = &[
+    // `git~1` is the short name of `.git` on file systems that make those.
+    ("Git", &[
+        ".git", "git~*", ".gitmodules", ".gitconfig", ".config/git", ".githooks", ".git-hooks", ".git_hooks", ".husky",
+        ".huskyrc*", "lefthook.*", ".lefthook*", "lefthook-local.*", ".pre-commit-config.*", ".overcommit.yml",
+        ".simple-git-hooks.*", "simple-git-hooks.*", ".lintstagedrc*", "lint-staged.config.*", "captainhook.json",
+        "grumphp.yml",
+    ]),
+    ("Mercurial", &[".hg", ".hgrc"]),
+    ("Jujutsu", &[".jj"]),
+    ("Subversion", &[".svn"]),
+    ("Breezy", &[".bzr"]),
+    ("Cargo", &[".cargo/config.toml", ".cargo/config"]),
+    ("Bazel", &[".bazelrc"]),
+    ("Buck", &[".buckconfig*"]),
+    ("Maven", &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
+    ("npm", &[".npmrc"]),
+    ("Yarn", &[".yarnrc", ".yarnrc.yml", ".yarn"]),
+    ("pnpm", &[".pnpmfile.*"]),
+    ("Bun", &["bunfig.toml", ".bunfig.toml"]),
+    ("an assistant", &[
+        ".mcp.json", ".mcp", ".agent", ".amazonq", ".amp", ".antigravity", ".augment", ".cline", ".clinerules", ".codebuddy",
+        ".copilot", ".github/hooks", ".crush", "crush.json", ".crush.json", ".factory", ".goose", ".iflow", ".junie",
+        ".kilocode", ".kimi", ".lingma", ".openhands", ".roo", ".roomodes", ".tabnine", ".trae", ".vibe", ".warp",
+        ".zencoder",
+    ]),
+    ("Claude", &[".claude", ".claude.json"]),
+    ("Codex", &[".codex"]),
+    ("Gemini", &[".gemini"]),
+    ("Cursor", &[".cursor"]),
+    ("Windsurf", &[".windsurf", ".codeium"]),
+    ("Continue", &[".continue"]),
+    ("Kiro", &[".kiro"]),
+    ("opencode", &[".opencode", "opencode.json", "opencode.jsonc"]),
+    ("Qwen Code", &[".qwen"]),
+    ("Aider", &[".aider*"]),
+    ("VS Code", &[".vscode", ".vscode-*", "*.code-workspace"]),
+    ("a development container", &[".devcontainer", ".devcontainer.json", ".gitpod.yml", ".codesandbox", ".idx", ".replit"]),
+    ("Visual Studio", &[".vs"]),
+    // Run configurations that are shared, usually in `.run`.
+    ("an editor of JetBrains", &[".idea", "*.run.xml", ".fleet"]),
+    ("Eclipse", &[".externaltoolbuilders"]),
+    ("Zed", &[".zed"]),
+    ("Helix", &[".helix"]),
+    ("Nova", &[".nova"]),
+    ("Sublime Text", &["*.sublime-project", "*.sublime-build"]),
+    ("Lite XL", &[".lite_project.lua"]),
+    ("Neovim", &[".nvim*", ".config/nvim", ".neoconf.json"]),
+    ("Vim", &[".exrc", ".vim", ".vimrc*", "_vimrc", ".gvimrc", ".lvimrc", ".local.vimrc", ".vimspector.json"]),
+    ("Kakoune", &[".kakrc", ".config/kak"]),
+    ("Emacs", &[".emacs", ".emacs.d", ".config/emacs", ".dir-locals*.el", ".projectile"]),
+    ("direnv", &[".envrc*", ".direnv", ".config/direnv"]),
+    ("mise", &["mise.toml", "mise.*.toml", ".mise.toml", ".mise.*.toml", ".mise", "mise/config*.toml", ".rtx.toml"]),
+    ("a version manager", &[".asdfrc", ".rvmrc", ".phpbrewrc", ".shadowenv.d", ".autoenv*", ".config/mise*"]),
+    ("a shell", &[
+        ".cargo/bin", ".cargo/env*", ".bashrc*", ".bash_*", ".profile", ".zshrc*", ".zshenv", ".zprofile", ".zlogin",
+        ".zlogout", ".zsh", ".oh-my-zsh", ".config/zsh", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout",
+        ".config/fish", ".config/nushell", ".config/elvish", ".elvish", ".xonshrc", ".config/xonsh", ".config/powershell",
+        ".inputrc", ".pam_environment", ".config/environment.d", ".config/starship.toml", ".local/bin",
+    ]),
+    ("a terminal", &[
+        ".tmux.conf*", ".config/tmux", ".screenrc", ".byobu", ".config/zellij", ".wezterm.lua", ".config/wezterm",
+        ".config/kitty", ".config/alacritty", ".alacritty.*", ".config/ghostty",
+    ]),
+    ("systemd", &[".config/systemd"]),
+    ("the desktop", &[
+        ".config/autostart", ".local/share/applications", ".xprofile", ".xinitrc", ".xsession*", ".i3", ".config/i3",
+        ".config/sway", ".config/hypr", ".config/awesome", ".config/openbox", ".config/bspwm", ".xmonad",
+    ]),
+    ("SSH", &[".ssh"]),
+    ("GnuPG", &[".gnupg"]),
+    ("curl", &[".curlrc"]),
+    ("Wget", &[".wgetrc"]),
+    ("less", &[".lessfilter", ".lesskey"]),
+    ("a mail program", &[".mailcap", ".muttrc", ".mutt", ".config/mutt", ".config/neomutt"]),
+    ("a database client", &[".psqlrc*", ".sqliterc", ".mongorc.js", ".mongoshrc.js", ".duckdbrc"]),
+    ("GDB", &[".gdbinit", ".gdbearlyinit", ".config/gdb"]),
+    ("LLDB", &[".lldbinit*"]),
+    ("Python's debugger", &[".pdbrc*"]),
+    ("an interpreter", &[
+        ".rprofile*", ".renviron", ".irbrc", ".pryrc", ".iex.exs", ".ghci", ".erlang", ".octaverc", ".ocamlinit", ".utoprc",
+        ".guile", ".sbclrc", ".pythonrc*", ".lein", ".ipython",
+    ]),
+];
+
+/// A protected place of the table.
+struct ProtectedRow {
+    /// The names of the place, which follow one another in a path.
+    names: Vec<&'static str>,
+    program: &'static str,
+}
+
+/// The rows of the table by their last names.
+#[derive(Default)]
+struct ProtectedRows {
+    exact: HashMap<&'static str, Vec<ProtectedRow>>,
+    /// Those whose last name has a `*`.
+    open: Vec<ProtectedRow>,
+    /// Those of them that begin with a dot.
+    dotted: Vec<ProtectedRow>,
+}
+
+static ROWS: LazyLock<ProtectedRows> = LazyLock::new(|| {
+    let mut rows = ProtectedRows::default();
+    let own = OWN.iter().map(|place| (*place, "Aside"));
+    let code = CODE.iter();
+    let code = code.flat_map(|(program, places)| places.iter().map(|it| (*it, *program)));
+    for (place, program) in code.chain(own) {
+        let names: Vec<&str> = place.split('/').collect();
+        let last = names.last().copied().unwrap_or_default();
+        let row = ProtectedRow { names, program };
+        match last.contains('*') {
+            true if last.starts_with('.') => rows.dotted.push(row),
+            true => rows.open.push(row),
+            false => rows.exact.entry(last).or_default().push(row),
+        }
+    }
+    rows
+});
+
+/// The rows whose last name this is.
+fn rows(last: &str) -> impl Iterator<Item = &'static ProtectedRow> {
+    let exact = ROWS.exact.get(last).into_iter().flatten();
+    let dotted = ROWS.dotted.iter().take(match last.starts_with('.') {
+        true => usize::MAX,
+        false => 0,
+    });
+    let open = ROWS.open.iter().chain(dotted);
+    exact.chain(open.filter(move |row| row.names.last().is_some_and(|name| fits(last, name))))
+}
+
+/// Whether a protected place may have this last name.
+pub(crate) fn may_end_in(name: &str) -> bool {
+    rows(name).next().is_some()
+}
+
+/// The protected places that are known letter by letter, each from a folder that holds it. A name that may go on counts
+/// as it begins.
+pub(crate) fn exact_places() -> impl Iterator<Item = PathBuf> {
+    let rows = ROWS.exact.values().flatten();
+    let rows = rows.chain(&ROWS.dotted).chain(&ROWS.open);
+    let exact = rows.map(|row| row.names.iter().map(|name| name.trim_end_matches('*')));
+    let exact = exact.filter(|names| names.clone().all(|name| !name.contains('*')));
+    exact.map(Iterator::collect)
+}
+
+/// If these folded names lead to a protected place, the number of folders above it that cannot be moved: those that are
+/// part of the place's name, and all of them for repositories.
+pub(crate) fn fixed_above(names: &[String]) -> Option<usize> {
+    let found = rows_of(names).next()?;
+    let is_repository = found.names.iter().any(|name| REPOSITORIES.contains(name));
+    Some(match is_repository {
+        true => usize::MAX,
+        false => found.names.len() - 1,
+    })
+}
+
+/// The program that executes what lies at a path of these folded names, if one is known.
+pub(super) fn program(names: &[String]) -> Option<&'static str> {
+    let mut ends = (1..=names.len()).map(|end| &names[..end]);
+    let is_code = |row: &&ProtectedRow| !OWN.contains(&row.names[0]);
+    let found = ends.find_map(|names| rows_of(names).find(is_code));
+    found.map(|row| row.program)
+}
+
+/// The rows of places to which these names lead.
+fn rows_of(names: &[String]) -> impl Iterator<Item = &'static ProtectedRow> {
+    let last = names.last().map_or("", String::as_str);
+    rows(last).filter(move |row| {
+        let start = names.len().checked_sub(row.names.len());
+        start.is_some_and(|start| fit(&names[start..], &row.names))
+    })
+}
+
+fn fit(names: &[String], parts: &[&str]) -> bool {
+    names.iter().zip(parts).all(|(name, part)| fits(name, part))
+}
+
+fn fits(name: &str, part: &str) -> bool {
+    match part.split_once('*') {
+        Some((start, end)) => {
+            let rest = name.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+        None => name == part,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table as the page shows it.
+    fn shown() -> String {
+        let rows = CODE.iter().map(|(program, places)| {
+            let places: Vec<String> = places.iter().map(|place| format!("`{place}`")).collect();
+            format!("| {program} | {} |\n", places.join(", "))
+        });
+        let own: Vec<String> = OWN.iter().map(|place| format!("`{place}`")).collect();
+        let own = format!("| Aside itself | {} |\n", own.join(", "));
+        format!(
+            "| program | protected files and folders |\n|---|---|\n{}{own}",
+            rows.collect::<String>()
+        )
+    }
+
+    #[test]
+    fn the_page_shows_the_table() {
+        assert!(
+            PAGE.contains(&shown()),
+            "put this into the page:\n{}",
+            shown()
+        );
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (name, part, expected) in [
+            (".vscode", ".vscode", true),
+            ("x.run.xml", "*.run.xml", true),
+            (".nvim.lua", ".nvim*", true),
+            ("mise.prod.toml", "mise.*.toml", true),
+            ("mise.toml", "mise.*.toml", false),
+            (".dir-locals-2.el", ".dir-locals*.el", true),
+            ("x.vscode", ".vscode", false),
+        ] {
+            assert_eq!(fits(name, part), expected, "{name} {part}");
+        }
+    }
+
+    #[test]
+    fn what_is_part_of_a_place_cannot_be_moved_and_repositories_not_at_all() {
+        let check = |path: &str, fixed: Option<usize>| {
+            let names: Vec<String> = path.split('/').map(str::to_owned).collect();
+            assert_eq!(fixed_above(&names), fixed, "{path}");
+        };
+        check("a/b/.npmrc", Some(0));
+        check("a/.cargo/config.toml", Some(1));
+        check("a/b/.git", Some(usize::MAX));
+        check("a/.config/git", Some(1));
+        check("a/aside.toml", Some(0));
+        check("a/config.toml", None);
+        check("a/.cargo/registry", None);
+        check(".npmrc/x", None);
+    }
+}

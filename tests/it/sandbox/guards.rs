@@ -1,0 +1,371 @@
+//! Protected places stay as they are, whatever else the tree holds and whatever stands at their names.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use super::ground::{
+    SandboxGround, SandboxedCall, User, auto_run, program, script_of_steps, users,
+};
+use crate::world::start;
+
+/// Files beside a protected place: more than were once looked at.
+const MANY: usize = 60_000;
+
+/// What the steps of one turn said, one after another.
+fn told(ground: &SandboxGround, commands: &[&str]) -> Vec<String> {
+    let ids: Vec<String> = (0..commands.len()).map(|it| format!("step{it}")).collect();
+    let calls = ids.iter().zip(commands).map(|(id, command)| SandboxedCall {
+        id,
+        command: (*command).to_owned(),
+        cwd: ".",
+    });
+    let model = ground
+        .world
+        .script(&script_of_steps(&calls.collect::<Vec<_>>()));
+    ground.hand_over();
+    start(&mut ground.command(program(), &auto_run(&model, &[])))
+        .end()
+        .exits(0);
+    let log = ground.world.log();
+    ids.iter().map(|id| log.told(id).to_owned()).collect()
+}
+
+/// Runs a command outside of the sandbox, in the workspace.
+#[track_caller]
+fn outside(ground: &SandboxGround, command: &str) {
+    let done = start(&mut ground.command(Path::new("sh"), &["-c", command])).end();
+    assert_eq!(done.code, 0, "{command}: {done:?}");
+}
+
+/// Memory lists the newest files first, so that the order is certain.
+fn in_memory() -> SandboxGround {
+    match Path::new("/dev/shm").is_dir() {
+        true => SandboxGround::below(Path::new("/dev/shm"), User::Same),
+        false => SandboxGround::new(User::Same),
+    }
+}
+
+#[test]
+fn very_many_files_take_the_protection_from_nothing() {
+    for folder in [".", "sub"] {
+        let ground = in_memory();
+        for file in [
+            ".git/hooks/x",
+            ".envrc",
+            ".cargo/config.toml",
+            ".vscode/tasks.json",
+        ] {
+            ground
+                .world
+                .write(&format!("{folder}/{file}"), "# harmless\n");
+        }
+        let many = format!(
+            "cd {folder} && python3 -c 'for i in range({MANY}): open(\".f%d\" % i, \"w\").close()'"
+        );
+        let plant = format!(
+            "cd {folder}; for f in .git/hooks/pre-commit .envrc .cargo/config.toml .vscode/tasks.json; \
+             do echo evil >>$f; done; find . -name '.f*' -delete"
+        );
+        let told = told(&ground, &[&many, &plant]);
+        assert_eq!(
+            told[1].matches("Read-only file system").count(),
+            4,
+            "{told:?}"
+        );
+        assert!(!told[1].contains("Other programs take code"), "{told:?}");
+        assert!(
+            !ground
+                .world
+                .at(&format!("{folder}/.git/hooks/pre-commit"))
+                .exists()
+        );
+    }
+}
+
+/// Puts something with the same number at `$1`, made by `$2`, where the file system gives numbers out again.
+const SAME: &str = "same() { i=$(stat -c %i $1); rm -r $1; $2 $1; [ $(stat -c %i $1) = $i ] && return; rm -r $1; \
+    for n in $(seq 800); do $2 .n$n; [ $(stat -c %i .n$n) = $i ] && mv .n$n $1 && break; done; \
+    [ -e $1 ] || $2 $1; rm -rf .n*; }; ";
+
+/// A link at a protected name, and what a command does.
+struct LinkedPlace {
+    /// Folders and files that are there.
+    files: &'static [&'static str],
+    /// The link, and its text.
+    link: (&'static str, &'static str),
+    command: &'static str,
+    /// What the result has to say.
+    says: &'static str,
+    git: bool,
+}
+
+const NAMED: &str = "Other programs take code from what this made or replaced, so tell the user: ";
+const ASKS: &str = "run_command needs approval";
+const FIXED: &str = "Read-only file system";
+
+const fn linked(
+    files: &'static [&'static str],
+    link: (&'static str, &'static str),
+    command: &'static str,
+    says: &'static str,
+) -> LinkedPlace {
+    LinkedPlace {
+        files,
+        link,
+        command,
+        says,
+        git: false,
+    }
+}
+
+const LINKED: &[LinkedPlace] = &[
+    linked(
+        &["vs/a"],
+        (".vscode", "vs"),
+        "same .vscode mkdir; echo evil >.vscode/tasks.json",
+        NAMED,
+    ),
+    linked(
+        &["vs/a"],
+        (".vscode", "vs"),
+        "echo evil >vs/tasks.json",
+        FIXED,
+    ),
+    linked(
+        &["vs/a"],
+        (".vscode", "vs"),
+        "mv vs v; mkdir vs; echo evil >vs/tasks.json",
+        "busy",
+    ),
+    linked(
+        &["a/vs/a"],
+        (".vscode", "a/vs"),
+        "mv a b; mkdir -p a/vs; echo evil >a/vs/tasks.json",
+        "busy",
+    ),
+    linked(
+        &["env"],
+        (".envrc", "env"),
+        "same .envrc touch; echo evil >.envrc",
+        NAMED,
+    ),
+    linked(
+        &["env"],
+        (".envrc", "env"),
+        "echo evil >.new; mv -f .new .envrc",
+        NAMED,
+    ),
+    linked(
+        &["env"],
+        (".envrc", "env"),
+        "echo evil >.new; mv -f .new env",
+        "busy",
+    ),
+    linked(
+        &["c/config.toml"],
+        (".cargo", "c"),
+        "echo evil >c/config.toml",
+        FIXED,
+    ),
+    linked(
+        &["c/config.toml"],
+        (".cargo", "c"),
+        "rm .cargo; mkdir .cargo; echo evil >.cargo/config.toml",
+        NAMED,
+    ),
+    linked(
+        &["build/x"],
+        (".envrc", "build/envrc"),
+        "echo evil >build/envrc",
+        ASKS,
+    ),
+    linked(
+        &["build/x", ".cargo/x"],
+        (".cargo/config.toml", "../build/c"),
+        "echo evil >build/c",
+        ASKS,
+    ),
+    linked(
+        &[],
+        (".vscode", "settings"),
+        "mkdir settings; echo evil >settings/tasks.json",
+        ASKS,
+    ),
+    linked(
+        &[],
+        (".vscode", "/nowhere/at/all"),
+        "rm .vscode; mkdir .vscode",
+        NAMED,
+    ),
+    linked(
+        &["conf/a.toml"],
+        ("aside.toml", "conf/a.toml"),
+        "same aside.toml touch; echo '[x]' >aside.toml",
+        ASKS,
+    ),
+    linked(
+        &[".git/HEAD", "gh/a"],
+        (".git/hooks", "../gh"),
+        "echo evil >gh/pre-commit",
+        FIXED,
+    ),
+    linked(
+        &[".git/hooks/x", "s/h"],
+        (".git/hooks/pre-commit", "../../s/h"),
+        "echo evil >s/h",
+        FIXED,
+    ),
+    LinkedPlace {
+        git: true,
+        ..linked(
+            &[".git/HEAD", ".git/objects/a", ".git/refs/a", "gh/a"],
+            (".git/hooks", "../gh"),
+            "cd .git; same hooks mkdir; echo evil >hooks/pre-commit",
+            ASKS,
+        )
+    },
+];
+
+#[test]
+fn what_a_link_at_a_protected_name_leads_to_stays_or_is_named_or_asks() {
+    for (place, user) in LINKED
+        .iter()
+        .flat_map(|it| users().iter().map(move |user| (it, *user)))
+    {
+        let ground = SandboxGround::new(user);
+        for file in place.files {
+            ground.world.write(file, "# harmless\n");
+        }
+        let link = ground.world.at(place.link.0);
+        symlink(place.link.1, &link).unwrap();
+        if place.git {
+            ground.world.user_config("[sandbox]\ngit = true\n");
+        }
+        let said = told(&ground, &[&format!("{SAME}{}", place.command)]).remove(0);
+        let who = format!("{:?} and {} as {user:?}: {said}", place.link, place.command);
+        assert!(said.contains(place.says), "{who}");
+        if place.says != NAMED {
+            let text = fs::read_to_string(&link).unwrap_or_default();
+            assert!(link.is_symlink() && !text.contains("evil"), "{who}");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_says_what_cannot_be_protected() {
+    let ground = SandboxGround::new(User::Same);
+    symlink("build/envrc", ground.world.at(".envrc")).unwrap();
+    let told = told(&ground, &["echo ran"]);
+    let why = "the sandbox may leave files open that other programs execute: `.envrc` is a link to what a command \
+               could create";
+    assert!(told[0].contains(why), "{told:?}");
+}
+
+#[test]
+fn what_settings_of_git_name_stays_as_it_is() {
+    let setups = [
+        (
+            "core.hooksPath",
+            "git config core.hooksPath scripts/hooks",
+            "scripts/hooks/pre-commit",
+        ),
+        (
+            "include",
+            "git config include.path ../scripts/more",
+            "scripts/more",
+        ),
+        (
+            "alias",
+            "git config alias.x '!sh scripts/run'",
+            "scripts/run",
+        ),
+        (
+            "filter",
+            "git config filter.x.clean 'scripts/run %f'",
+            "scripts/run",
+        ),
+        (
+            "monitor",
+            "git config core.fsmonitor scripts/run",
+            "scripts/run",
+        ),
+        (
+            "link",
+            "rmdir .git/hooks; ln -s ../scripts/hooks .git/hooks",
+            "scripts/hooks/pre-commit",
+        ),
+    ];
+    for ((name, setup, file), user) in setups
+        .iter()
+        .flat_map(|it| users().iter().map(move |user| (it, *user)))
+    {
+        let ground = SandboxGround::new(user);
+        for file in ["scripts/hooks/x", "scripts/more", "scripts/run"] {
+            ground.world.write(file, "");
+        }
+        ground.hand_over();
+        outside(
+            &ground,
+            &format!("git init -q . && rm -rf .git/hooks && mkdir .git/hooks && {setup}"),
+        );
+        let plant = format!(
+            "printf '#!/bin/sh\\ntouch ran\\n' >{file}; chmod +x {file}; mv scripts s; echo end"
+        );
+        let told = told(&ground, &[&plant]);
+        assert!(
+            told[0].contains(FIXED) && told[0].contains("busy"),
+            "{name} as {user:?}: {told:?}"
+        );
+        let commit = "git -c user.name=n -c user.email=a@b commit -q --allow-empty -m mine";
+        outside(&ground, commit);
+        assert!(!ground.world.at("ran").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_rebase_and_settings_of_a_worktree_that_a_command_made_run_nothing() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.user_config("[sandbox]\ngit = true\n");
+    outside(
+        &ground,
+        "git init -q . && git config user.name n && git config user.email a@b && \
+         git config extensions.worktreeConfig true && git commit -q --allow-empty -m one",
+    );
+    let told = told(
+        &ground,
+        &[
+            "printf '[core]\\nfsmonitor = \"touch ran; false\"\\n' >.git/config.worktree; echo end",
+            "GIT_SEQUENCE_EDITOR='printf \"break\\nexec touch ran\\n\" >' git rebase -q -i --root; echo end",
+        ],
+    );
+    assert!(told[0].contains(FIXED), "{told:?}");
+    assert!(
+        told[1].contains(".git/rebase-merge (without the programs that it would run)"),
+        "{told:?}"
+    );
+    outside(&ground, "git status >/dev/null && git rebase --continue");
+    assert!(!ground.world.at("ran").exists());
+}
+
+#[test]
+fn what_is_beside_a_workspace_below_tmp_is_as_elsewhere() {
+    let base = PathBuf::from("/tmp");
+    for user in users() {
+        let ground = SandboxGround::below(&base, *user);
+        fs::write(ground.outside("f"), "beside\n").unwrap();
+        let beside = "cat ../outside/f; echo x >../outside/g; echo x >../g; echo x >/tmp/own && cat /tmp/own; \
+                      ls ../state/aside | wc -l";
+        let told = told(&ground, &[beside]);
+        assert!(
+            told[0].contains("beside\n") && told[0].contains("\nx\n"),
+            "{told:?}"
+        );
+        assert_eq!(told[0].matches(FIXED).count(), 2, "{told:?}");
+        // What is Aside's own is hidden there too.
+        assert!(told[0].ends_with("\n0"), "{told:?}");
+        assert!(!ground.outside("g").exists());
+    }
+}

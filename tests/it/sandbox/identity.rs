@@ -1,0 +1,203 @@
+//! What a sandbox is built from may change while it is built: nothing else than what was meant is ever mounted.
+//!
+//! `ASIDE_RACES` is how many commands start while another exchanges folders.
+
+use std::{
+    env, fs,
+    os::unix::fs::{PermissionsExt, symlink},
+};
+
+use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
+use crate::world::start;
+
+/// Commands that start in a race, where nothing is said.
+const RACES: usize = 20;
+
+/// Exchanges two names without a moment in between.
+const EXCHANGE: &str = "import ctypes; c = ctypes.CDLL(None, use_errno=True)\n\
+    def exchange(a, b): return c.renameat2(-100, a.encode(), -100, b.encode(), 2)\n";
+
+fn call<'a>(id: &'a str, command: &str) -> SandboxedCall<'a> {
+    SandboxedCall {
+        id,
+        command: command.to_owned(),
+        cwd: ".",
+    }
+}
+
+/// A `bwrap` that exchanges two places of the workspace for commands that name `MARK`, before it becomes the real one:
+/// so often, or each time.
+fn exchanging(ground: &SandboxGround, pair: (&str, &str), times: usize) -> String {
+    let bin = ground.world.folder().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let (a, b) = (ground.world.at(pair.0), ground.world.at(pair.1));
+    let done = ground.outside("done");
+    let python = format!(
+        "{EXCHANGE}import os, sys\ndone = len(open({done:?}).read()) if os.path.exists({done:?}) else 0\n\
+         if done < {times}:\n    open({done:?}, 'a').write('x')\n    assert exchange({a:?}, {b:?}) == 0\n",
+    );
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in *MARK*) /usr/bin/env python3 - <<'P' || exit 9\n{python}\nP\n;; esac\n\
+         exec /usr/bin/bwrap \"$@\"\n"
+    );
+    fs::write(bin.join("bwrap"), text).unwrap();
+    fs::set_permissions(bin.join("bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", bin.display(), env::var("PATH").unwrap_or_default())
+}
+
+/// The end of the path of the folder outside, as each file system has it.
+fn name_outside(ground: &SandboxGround) -> String {
+    let name = ground.world.folder().file_name().unwrap();
+    format!("{}/outside", name.to_str().unwrap())
+}
+
+/// A place that is exchanged for another while the sandbox is built.
+struct ExchangedPlace {
+    name: &'static str,
+    /// Files that are there.
+    files: &'static [&'static str],
+    /// The place, and what takes its place.
+    pair: (&'static str, &'static str),
+    /// What a command tries then.
+    attempt: &'static str,
+}
+
+/// `l` is a link to a folder outside, `s` one to a file there, and `t` a folder of the workspace.
+const EXCHANGED: &[ExchangedPlace] = &[
+    ExchangedPlace {
+        name: "a folder above settings",
+        files: &["p/.npmrc"],
+        pair: ("p", "l"),
+        attempt: "echo evil >>p/.profile; echo evil >>p/.npmrc",
+    },
+    ExchangedPlace {
+        name: "a folder that is part of a protected name",
+        files: &[".cargo/config.toml"],
+        pair: (".cargo", "l"),
+        attempt: "echo evil >>.cargo/.profile",
+    },
+    ExchangedPlace {
+        name: "a folder above a repository",
+        files: &["p/.git/HEAD"],
+        pair: ("p", "l"),
+        attempt: "echo evil >>p/.profile",
+    },
+    ExchangedPlace {
+        name: "protected files",
+        files: &[".envrc"],
+        pair: (".envrc", "s"),
+        attempt: "echo evil >>.envrc",
+    },
+    ExchangedPlace {
+        name: "a protected folder",
+        files: &[".vscode/tasks.json"],
+        pair: (".vscode", "l"),
+        attempt: "echo evil >>.vscode/.profile",
+    },
+    ExchangedPlace {
+        name: "a folder of the workspace",
+        files: &["p/.git/hooks/x", "t/.git/hooks/x"],
+        pair: ("p", "t"),
+        attempt: "echo evil >>p/.git/hooks/x; echo evil >>t/.git/hooks/x",
+    },
+];
+
+impl ExchangedPlace {
+    fn ground(&self, user: User) -> SandboxGround {
+        let ground = SandboxGround::new(user);
+        for file in self.files {
+            ground.world.write(file, "harmless\n");
+        }
+        fs::write(ground.outside("private"), "PRIVATE\n").unwrap();
+        fs::create_dir_all(ground.world.at("t")).unwrap();
+        symlink(ground.outside(""), ground.world.at("l")).unwrap();
+        symlink(ground.outside("private"), ground.world.at("s")).unwrap();
+        ground
+    }
+
+    /// Runs the attempt while the place is exchanged so often; what the command said.
+    fn run(&self, ground: &SandboxGround, times: usize) -> String {
+        let path = exchanging(ground, self.pair, times);
+        let mounted = name_outside(ground);
+        let look = format!(
+            ": MARK; {}; awk '{{ print $4 }}' /proc/self/mountinfo | grep -F '{}' && echo FOREIGN; echo end",
+            self.attempt, mounted
+        );
+        let model = ground.world.script(&script(&[call("run", &look)]));
+        ground.hand_over();
+        let args = auto_run(&model, &[]);
+        start(ground.command(program(), &args).env("PATH", path))
+            .end()
+            .exits(0);
+        ground.world.log().told("run").to_owned()
+    }
+}
+
+#[test]
+fn nothing_is_mounted_that_took_the_place_of_what_was_meant() {
+    for (place, user) in EXCHANGED
+        .iter()
+        .flat_map(|place| users().iter().map(move |it| (place, *it)))
+    {
+        // Exchanged each time, the command may never start; exchanged once, the sandbox is built again from what is
+        // there then.
+        for times in [100, 1] {
+            let ground = place.ground(user);
+            let told = place.run(&ground, times);
+            let who = format!("{} as {user:?}, {times} times: {told}", place.name);
+            assert!(!told.contains("FOREIGN"), "{who}");
+            assert!(told.ends_with("end") || times > 1, "{who}");
+            untouched(&ground, place);
+        }
+    }
+}
+
+/// Nothing outside was written, and nothing protected.
+fn untouched(ground: &SandboxGround, place: &ExchangedPlace) {
+    let mut left: Vec<_> = fs::read_dir(ground.outside(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["done", "private"], "{}", place.name);
+    for file in place.files {
+        let text = fs::read_to_string(ground.world.at(file)).unwrap_or_default();
+        assert!(!text.contains("evil"), "{}: {file}", place.name);
+    }
+}
+
+#[test]
+fn no_command_mounts_what_another_exchanges_all_the_time() {
+    let races: usize = env::var("ASIDE_RACES").map_or(RACES, |it| it.parse().expect("a number"));
+    let ground = SandboxGround::new(User::Same);
+    ground.world.write("p/.bashrc", "");
+    let home = ground.outside("");
+    symlink(&home, ground.world.at("q")).unwrap();
+    // As long as a call runs.
+    ground.world.write(
+        "swap.py",
+        &format!(
+            "{EXCHANGE}import time\nend = time.time() + {}\nwhile time.time() < end: exchange('p', 'q')\n",
+            1.0 + races as f64 * 0.05
+        ),
+    );
+    let probe = format!(
+        "awk '{{ print $4 }}' /proc/self/mountinfo | grep -F '{}' && echo evil >>p/.profile && echo FOREIGN",
+        name_outside(&ground)
+    );
+    let ids: Vec<String> = (0..races).map(|it| format!("probe{it}")).collect();
+    let probes = ids.iter().map(|id| call(id, &probe));
+    let calls: Vec<_> = [call("swap", "python3 swap.py")]
+        .into_iter()
+        .chain(probes)
+        .collect();
+    ground.run(&calls, &["--mode", "auto"]).exits(0);
+    let log = ground.world.log();
+    let foreign = ids
+        .iter()
+        .filter(|id| log.told(id).contains("FOREIGN"))
+        .count();
+    println!("{foreign} of {races} commands had a foreign mount");
+    assert_eq!(foreign, 0);
+    assert!(fs::read_dir(&home).unwrap().next().is_none());
+}
