@@ -60,12 +60,15 @@ fn main() {
         "{:<58} {each:>9.3} ms    (wanted: under 2)",
         "a call (read a small file)"
     );
-    commands(&world);
+    commands(&world, "a command (`true`)");
+    let many = TurnWorld::new();
+    many.fill(2000, 100);
+    commands(&many, "a command among 200,000 files");
     conversations(&world);
 }
 
 /// A command without walls, and inside the sandbox. Without a sandbox here, the second is refused and takes no time.
-fn commands(world: &TurnWorld) {
+fn commands(world: &TurnWorld, what: &str) {
     let (none, twenty) = (world.commands(0), world.commands(20));
     let each = |args: &[&str]| {
         let run = |script: &Path| {
@@ -77,10 +80,7 @@ fn commands(world: &TurnWorld) {
         (median(&sample(15, || run(&twenty))) - turn) / 20.0
     };
     let (free, held) = (each(&["--unsandboxed"]), each(&[]));
-    println!(
-        "{:<58} {free:>9.3} ms    without walls",
-        "a command (`true`)"
-    );
+    println!("{what:<58} {free:>9.3} ms    without walls");
     println!(
         "{:<58} {held:>9.3} ms    inside the sandbox: {:.3} ms more   (wanted: under 40)",
         "",
@@ -130,6 +130,17 @@ impl TurnWorld {
         }
         fs::write(folder.path().join("work/small.txt"), "a small file\n").expect("a file");
         Self { folder }
+    }
+
+    /// Makes so many folders with so many empty files each.
+    fn fill(&self, folders: usize, files: usize) {
+        for folder in 0..folders {
+            let folder = self.work().join(format!("{}/{folder}", folder / 100));
+            fs::create_dir_all(&folder).expect("a folder");
+            for file in 0..files {
+                fs::write(folder.join(format!("file{file}.rs")), "").expect("a file");
+            }
+        }
     }
 
     fn work(&self) -> PathBuf {

@@ -24,6 +24,8 @@ use crate::workspace::{
 
 /// Maximum number of entries that are searched.
 const ENTRIES: usize = 500_000;
+/// Levels of folders below a protected one in which links are looked for.
+const LEVELS: usize = 2;
 /// Longest step in which a file system counts time: a folder that changed in it may change again and look the same.
 const STEP: Duration = Duration::from_secs(3);
 
@@ -182,13 +184,32 @@ impl<'a> PlaceSearch<'a> {
         }
     }
 
-    /// Adds a place if these names are those of one.
+    /// Adds a place if these names are those of one, and what links in it lead to.
     fn add(&mut self, path: PathBuf, names: &[String]) -> bool {
-        let fixed = fixed_above(names);
-        if let Some(fixed) = fixed {
-            self.found.add(path, fixed, self.writable);
+        let Some(fixed) = fixed_above(names) else {
+            return false;
+        };
+        self.found.add(path.clone(), fixed, self.writable);
+        if fixed < usize::MAX {
+            self.add_links(&path, LEVELS);
         }
-        fixed.is_some()
+        true
+    }
+
+    /// Adds the links in a protected folder, and in the folders of some levels below.
+    fn add_links(&mut self, folder: &Path, levels: usize) {
+        let entries = open(folder).into_iter().flatten().flatten();
+        for entry in entries.take(self.left) {
+            let name = entry.file_name().to_bytes();
+            let path = folder.join(OsStr::from_bytes(name));
+            match entry.file_type() {
+                FileType::Symlink => self.found.add(path, usize::MAX, self.writable),
+                FileType::Directory if levels > 0 && name != b"." && name != b".." => {
+                    self.add_links(&path, levels - 1);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// What a folder holds, which is listed unless it is as it was.

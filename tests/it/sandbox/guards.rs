@@ -218,6 +218,12 @@ const LINKED: &[LinkedPlace] = &[
         "echo evil >s/h",
         FIXED,
     ),
+    linked(
+        &[".vscode/x", "conf/tasks.json"],
+        (".vscode/tasks.json", "../conf/tasks.json"),
+        "echo evil >conf/tasks.json",
+        FIXED,
+    ),
     LinkedPlace {
         git: true,
         ..linked(

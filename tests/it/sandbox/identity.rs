@@ -166,38 +166,60 @@ fn untouched(ground: &SandboxGround, place: &ExchangedPlace) {
     }
 }
 
-#[test]
-fn no_command_mounts_what_another_exchanges_all_the_time() {
-    let races: usize = env::var("ASIDE_RACES").map_or(RACES, |it| it.parse().expect("a number"));
+/// The commands that start while the folders `p` and `q` are exchanged, by another command of the same turn or by one of
+/// another Aside; how many of them had something mounted that is not in the workspace.
+fn foreign(races: usize, by_another: bool) -> usize {
     let ground = SandboxGround::new(User::Same);
     ground.world.write("p/.bashrc", "");
     let home = ground.outside("");
     symlink(&home, ground.world.at("q")).unwrap();
-    // As long as a call runs.
-    ground.world.write(
-        "swap.py",
-        &format!(
-            "{EXCHANGE}import time\nend = time.time() + {}\nwhile time.time() < end: exchange('p', 'q')\n",
-            1.0 + races as f64 * 0.05
-        ),
+    // As long as a command takes, and some more.
+    let seconds = 1.0 + races as f64 * 0.05;
+    let swap = format!(
+        "{EXCHANGE}import time\nend = time.time() + {seconds}\nwhile time.time() < end: exchange('p', 'q')\n"
     );
+    ground.world.write("swap.py", &swap);
     let probe = format!(
         "awk '{{ print $4 }}' /proc/self/mountinfo | grep -F '{}' && echo evil >>p/.profile && echo FOREIGN",
         name_outside(&ground)
     );
     let ids: Vec<String> = (0..races).map(|it| format!("probe{it}")).collect();
     let probes = ids.iter().map(|id| call(id, &probe));
-    let calls: Vec<_> = [call("swap", "python3 swap.py")]
-        .into_iter()
-        .chain(probes)
-        .collect();
+    let swap = call("swap", "python3 swap.py");
+    let other = ground.world.folder().join("scripts/other.toml");
+    fs::write(&other, script(&[swap.clone()])).unwrap();
+    let other = format!("rehearsal/{}", other.display());
+    let state = ground.world.folder().join("other");
+    let args = auto_run(&other, &[]);
+    let running = by_another.then(|| {
+        let mut command = ground.command(program(), &args);
+        start(command.env("XDG_STATE_HOME", state))
+    });
+    let own = [swap].into_iter().filter(|_| !by_another);
+    let calls: Vec<_> = own.chain(probes).collect();
     ground.run(&calls, &["--mode", "auto"]).exits(0);
+    drop(running);
+    assert!(
+        fs::read_dir(&home).unwrap().next().is_none(),
+        "by another: {by_another}"
+    );
     let log = ground.world.log();
-    let foreign = ids
+    let ran = ids
         .iter()
-        .filter(|id| log.told(id).contains("FOREIGN"))
+        .filter(|id| log.told(id).starts_with("Exit status"))
         .count();
-    println!("{foreign} of {races} commands had a foreign mount");
-    assert_eq!(foreign, 0);
-    assert!(fs::read_dir(&home).unwrap().next().is_none());
+    println!("by another: {by_another}: {ran} of {races} commands ran");
+    ids.iter()
+        .filter(|id| log.told(id).contains("FOREIGN"))
+        .count()
+}
+
+#[test]
+fn no_command_mounts_what_another_exchanges_all_the_time() {
+    let races: usize = env::var("ASIDE_RACES").map_or(RACES, |it| it.parse().expect("a number"));
+    for by_another in [false, true] {
+        let foreign = foreign(races, by_another);
+        println!("by another: {by_another}: {foreign} of {races} commands had a foreign mount");
+        assert_eq!(foreign, 0);
+    }
 }
