@@ -145,7 +145,7 @@ impl SandboxRules {
         let protected = read_only(places, &repositories)
             .chain([holder])
             .filter(|(place, _)| is_writable(place) && !is_above(place));
-        self.make_own(&is_writable);
+        self.make_own(is_writable);
         let fresh = PRIVATE.map(PathBuf::from).into_iter();
         let fresh: Vec<_> = fresh.filter(|folder| is_real_folder(folder)).collect();
         let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
