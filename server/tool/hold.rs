@@ -17,7 +17,7 @@ use super::{
 /// Times that walls are built anew which were not built as meant.
 const TRIES: usize = 5;
 
-/// How a program is to be held.
+/// A program and the confinement in which it is to run.
 #[derive(Clone)]
 pub(super) struct HeldProgram {
     pub(super) held: Confinement,

@@ -10,7 +10,7 @@ use std::{
 /// The path of the program under test, as it was built.
 pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
-/// Where everybody may go, and which is not empty inside a sandbox as `/tmp` is.
+/// A folder where everybody may go, and which is not empty inside a sandbox as `/tmp` is.
 pub(crate) fn base() -> &'static Path {
     static BASE: OnceLock<PathBuf> = OnceLock::new();
     BASE.get_or_init(|| {

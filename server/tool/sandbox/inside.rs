@@ -31,9 +31,9 @@ struct RunningCount {
 #[derive(Debug, Default)]
 pub(crate) struct InsidePrograms {
     running: Arc<RunningCount>,
-    /// What was found when none ran, and locked while that is searched.
+    /// Places that were found when none ran, locked while they are searched.
     found: Mutex<Option<Arc<Places>>>,
-    /// What folders held that were searched.
+    /// Content of the folders that were searched.
     pub(crate) listed: ListedFolders,
     /// All that was found in this turn.
     known: std::sync::Mutex<KnownPlaces>,
@@ -44,7 +44,7 @@ pub(crate) struct InsidePrograms {
 pub(crate) struct RunningInside(Arc<RunningCount>);
 
 impl InsidePrograms {
-    /// Where places were found in this turn.
+    /// The paths at which places were found in this turn.
     pub(crate) fn known(&self) -> KnownPlaces {
         aside_base::lock(&self.known).clone()
     }

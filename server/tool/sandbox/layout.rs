@@ -61,7 +61,7 @@ pub(crate) struct Layout {
 pub(crate) struct ReadOnlyPlace {
     /// The number of the file that was found there.
     pub(crate) number: Option<u64>,
-    /// How many of the folders above it cannot be moved.
+    /// Number of the folders above it that cannot be moved.
     pub(crate) fixed: usize,
 }
 
@@ -128,7 +128,7 @@ impl Layout {
         all.0
     }
 
-    /// What has to be mounted inside, given the mounts outside.
+    /// The mounts that are expected inside, given those outside.
     pub(crate) fn meant(&self, mounts: &[MountLine]) -> MeantMounts {
         let mut all = MeantMounts::default();
         let protected = &self.protected;

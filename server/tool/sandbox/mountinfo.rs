@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the kernel lists the mounts of a process.
+/// File in which the kernel lists the mounts of a process.
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// A mount, from its line in `/proc`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What has to be mounted inside the sandbox, and whether it is.
+//! Mounts that are expected inside the sandbox, and a look at whether they are there.
 //!
 //! bubblewrap looks places up by name, and names may lead elsewhere by then, as another command may exchange a folder
 //! for a link. So the first program inside compares what is mounted with what was meant, by the file and by its place in
@@ -300,7 +300,7 @@ mod tests {
         19 15 0:32 / /home/u/.ssh ro - tmpfs tmpfs rw\n\
         20 15 0:5 /null /home/u/.netrc ro - devtmpfs udev rw\n";
 
-    /// What differs where the kernel lists these mounts, and a look-up of a place finds the last of them there.
+    /// The place that differs if the kernel lists these mounts, and a look-up finds the last of them at each place.
     fn differs(inside: &str) -> Option<String> {
         let mounts = parse(inside.as_bytes());
         let look = |path: &Path| {

@@ -46,7 +46,7 @@ const PACKAGES: &[(&str, Option<&str>)] = &[
     ("vendor", Some("autoload.php")),
 ];
 
-/// What folders held when they were listed, for as long as they have not changed.
+/// Content of folders that were listed, for as long as they have not changed.
 #[derive(Debug, Default)]
 pub(crate) struct ListedFolders(Mutex<HashMap<PathBuf, ListedFolder>>);
 
@@ -104,7 +104,7 @@ struct SearchedFolder {
     names: Vec<String>,
 }
 
-/// What a folder holds, as far as it matters here.
+/// Content of a folder, as far as it matters here.
 #[derive(Debug, Default)]
 struct FolderContent {
     /// Folders, and entries whose last name is that of a protected place.
@@ -212,7 +212,7 @@ impl<'a> PlaceSearch<'a> {
         }
     }
 
-    /// What a folder holds, which is listed unless it is as it was.
+    /// The content of a folder, which is listed unless it is as it was.
     fn known_content(&mut self, folder: &SearchedFolder) -> Arc<FolderContent> {
         let stamp = FolderStamp::settled(&folder.path);
         let known = self.listed.get(&folder.path);

@@ -32,9 +32,9 @@ pub(crate) struct FileMark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProtectedPlace {
     pub(crate) mark: FileMark,
-    /// What a link leads to in the end.
+    /// The file to which a link leads in the end.
     pub(crate) leads_to: Option<(PathBuf, FileMark)>,
-    /// How many of the folders above the place cannot be moved.
+    /// Number of the folders above the place that cannot be moved.
     pub(crate) fixed: usize,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script_of_steps};
 use crate::world::start;
 
-/// What the steps of one turn said, one after another. Each has to succeed.
+/// The results of the steps of one turn. Each has to succeed.
 fn all_succeed(ground: &SandboxGround, commands: &[&str]) -> Vec<String> {
     let ids: Vec<String> = (0..commands.len()).map(|it| format!("step{it}")).collect();
     let calls = ids.iter().zip(commands).map(|(id, command)| SandboxedCall {

@@ -14,7 +14,7 @@ use crate::world::start;
 /// Files beside a protected place: more than were once looked at.
 const MANY: usize = 60_000;
 
-/// What the steps of one turn said, one after another.
+/// The results of the steps of one turn.
 fn told(ground: &SandboxGround, commands: &[&str]) -> Vec<String> {
     let ids: Vec<String> = (0..commands.len()).map(|it| format!("step{it}")).collect();
     let calls = ids.iter().zip(commands).map(|(id, command)| SandboxedCall {
@@ -97,7 +97,7 @@ struct LinkedPlace {
     /// The link, and its text.
     link: (&'static str, &'static str),
     command: &'static str,
-    /// What the result has to say.
+    /// A part of the result.
     says: &'static str,
     git: bool,
 }

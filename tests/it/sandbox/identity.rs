@@ -1,4 +1,4 @@
-//! What a sandbox is built from may change while it is built: nothing else than what was meant is ever mounted.
+//! A sandbox is built from places that may change meanwhile: nothing else than what was meant is ever mounted.
 //!
 //! `ASIDE_RACES` is how many commands start while another exchanges folders.
 
@@ -58,7 +58,7 @@ struct ExchangedPlace {
     files: &'static [&'static str],
     /// The place, and what takes its place.
     pair: (&'static str, &'static str),
-    /// What a command tries then.
+    /// A command that tries to profit from it.
     attempt: &'static str,
 }
 
