@@ -3,28 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{end::RefusalReason, json::is_false, prompt::Showing};
+use super::{by::By, end::RefusalReason, json::is_false, prompt::Showing};
 use crate::{
     model::response::Usage,
     rules::Strategy,
     word::{Vocabulary, Word},
 };
-
-/// Answerer of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    /// A person, at the prompt.
-    User,
-    /// A model, in an inquiry.
-    Assistant,
-    /// The answer that is configured for the question.
-    Config,
-    /// A person, earlier in this turn.
-    Remembered,
-    /// The question's default.
-    Default,
-}
 
 /// Outcome of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

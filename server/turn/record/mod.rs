@@ -4,6 +4,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `answer` | how questions ended |
+//! | `by` | the author of an answer |
 //! | `call_end` | how a call ended, and why where its tool did not end it |
 //! | `directive` | what Aside itself tells the model, by kind |
 //! | `end` | the end of a turn: its outcome, its error, and what was refused in it |
@@ -22,6 +23,7 @@ use crate::{
 };
 
 mod answer;
+mod by;
 mod call_end;
 mod directive;
 mod end;
@@ -31,7 +33,8 @@ mod prompt;
 use json::{is_default, is_false, present, shallow};
 
 pub use crate::word::{Vocabulary, Word};
-pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
+pub use answer::{Backend, Effort, InquiryResponse, Reason};
+pub use by::By;
 pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
 pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    answer::By,
+    by::By,
     json::{is_false, milliseconds},
 };
 use crate::{
