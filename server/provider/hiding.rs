@@ -4,21 +4,21 @@ use std::collections::HashMap;
 
 use aside_turn::response::Piece;
 
-use super::key::Key;
+use super::key::{Key, Spellings};
 
 /// Removes secrets from the pieces of a response.
 #[derive(Debug, Default)]
 pub(super) struct HidingFilter {
-    secrets: Vec<Key>,
+    secrets: Vec<Spellings>,
     /// End of an item's text that may be the beginning of a secret, by slot.
     kept: HashMap<u32, String>,
 }
 
 impl HidingFilter {
     /// A filter that removes these secrets.
-    pub(super) fn of(secrets: Vec<Key>) -> Self {
+    pub(super) fn of(secrets: &[Key]) -> Self {
         Self {
-            secrets,
+            secrets: secrets.iter().map(Key::spellings).collect(),
             ..Self::default()
         }
     }
@@ -83,21 +83,30 @@ impl HidingFilter {
 
     fn hide(&self, text: String) -> String {
         let secrets = self.secrets.iter();
-        secrets.fold(text, |text, secret| secret.hide_whole(&text))
+        secrets.fold(text, |text, secret| secret.hide(&text))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use aside_turn::response::{Finish, Kind, Response};
+    use base64::{Engine, engine::general_purpose::STANDARD};
 
     use super::*;
 
     #[test]
     fn keys_are_hidden_at_every_split() {
         let text = "the key sk-0123456789 is sk-0123 and sk-0123456789";
+        hidden_at_every_split(text, "the key [hidden] is sk-0123 and [hidden]");
+        let encoded = STANDARD.encode("user:sk-0123456789");
+        hidden_at_every_split(&format!("so {encoded}!"), "so dXNlcjp[hidden]!");
+        let spaced = "it is s k - 0 1 2 3 4 5 6 7 8 9, no?";
+        hidden_at_every_split(spaced, "it is [hidden], no?");
+    }
+
+    fn hidden_at_every_split(text: &str, expected: &str) {
         for size in 1..text.len() {
-            let mut filter = HidingFilter::of(vec![Key::new("sk-0123456789")]);
+            let mut filter = HidingFilter::of(&[Key::new("sk-0123456789")]);
             let mut response = Response::default();
             let kind = Kind::Text;
             let mut pieces = vec![Piece::Open { slot: 0, kind }];
@@ -117,7 +126,6 @@ mod tests {
                     response.add(piece);
                 }
             }
-            let expected = "the key [hidden] is sk-0123 and [hidden]";
             assert_eq!(response.text(), expected, "{size}");
             assert_eq!(response.items[0].opaque, None);
         }

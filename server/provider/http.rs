@@ -369,7 +369,7 @@ impl Http {
         };
         let sent = lock(&self.sent);
         // What stands in other headers may be any word.
-        let mut hiding = HidingFilter::of(sent.iter().cloned().collect());
+        let mut hiding = HidingFilter::of(sent.as_slice());
         drop(sent);
         Box::pin(async_stream::stream! {
             let mut pieces = hiding.pass(first);

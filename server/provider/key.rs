@@ -9,6 +9,8 @@ use http::HeaderValue;
 const HIDDEN: &str = "[hidden]";
 /// Minimum length of a text that is removed: no ordinary word may be taken for a key.
 const MIN_HIDDEN: usize = 8;
+/// Blanks that may stand between two characters of a key that is removed.
+const GAP: usize = 3;
 
 /// A provider's key.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,21 +29,11 @@ impl Key {
         self.0.is_empty()
     }
 
-    /// Removes the key from a text: the whole key, its base64 form, or the beginning of it at the end of a truncated
-    /// text.
+    /// Removes the key from a text: the whole key, its base64 form, also with blanks inside, or the beginning of it at
+    /// the end of a truncated text.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        if self.0.len() < MIN_HIDDEN {
-            return text.to_owned();
-        }
-        let mut shown = self.hide_whole(text);
-        for encoded in (0..3).map(|before| self.in_base64(before)) {
-            for encoded in [&encoded, &encoded.replace('+', "-").replace('/', "_")] {
-                if encoded.len() >= MIN_HIDDEN && shown.contains(encoded) {
-                    shown = shown.replace(encoded, HIDDEN);
-                }
-            }
-        }
+        let mut shown = self.spellings().hide(text);
         let begun = (MIN_HIDDEN..self.0.len())
             .rev()
             .filter_map(|end| self.0.get(..end))
@@ -53,25 +45,17 @@ impl Key {
         shown
     }
 
-    /// Removes the whole key from a text.
-    pub(super) fn hide_whole(&self, text: &str) -> String {
+    /// All texts that the key is removed as: itself, and its base64 forms. None of a short one.
+    pub(super) fn spellings(&self) -> Spellings {
         if self.0.len() < MIN_HIDDEN {
-            return text.to_owned();
+            return Spellings(Vec::new());
         }
-        text.replace(&self.0, HIDDEN)
-    }
-
-    /// Number of bytes at the end of a text that may be the beginning of the key.
-    pub(super) fn begun_at_end(&self, text: &str) -> usize {
-        if self.0.len() < MIN_HIDDEN {
-            return 0;
-        }
-        let most = text.len().min(self.0.len() - 1);
-        let begun = (1..=most).rev().filter_map(|end| self.0.get(..end));
-        begun
-            .map(|begun| (begun.len(), text.ends_with(begun)))
-            .find_map(|(length, ends)| ends.then_some(length))
-            .unwrap_or(0)
+        let encoded = (0..3).map(|before| self.in_base64(before));
+        let encoded = encoded.flat_map(|it| [it.replace('+', "-").replace('/', "_"), it]);
+        let encoded = encoded.filter(|it| it.len() >= MIN_HIDDEN);
+        let mut all: Vec<String> = std::iter::once(self.0.clone()).chain(encoded).collect();
+        all.dedup();
+        Spellings(all)
     }
 
     /// The part of the key's base64 form that does not depend on the text around it, if `before` bytes precede the key
@@ -98,6 +82,88 @@ impl Key {
     }
 }
 
+/// The texts that a key is removed as.
+pub(super) struct Spellings(Vec<String>);
+
+impl Spellings {
+    /// Removes them all from a text.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let mut shown = text.to_owned();
+        for spelling in &self.0 {
+            let mut from = 0;
+            while let Some((start, end)) = found(spelling, &shown, from) {
+                shown.replace_range(start..end, HIDDEN);
+                from = start + HIDDEN.len();
+            }
+        }
+        shown
+    }
+
+    /// Number of bytes at the end of a text that may be the beginning of one of them.
+    pub(super) fn begun_at_end(&self, text: &str) -> usize {
+        let begun = self.0.iter().filter_map(|spelling| {
+            let first = spelling.chars().next()?;
+            let most = spelling.len() * (1 + GAP * 4);
+            let from = text.floor_char_boundary(text.len().saturating_sub(most));
+            let mut starts = text[from..].match_indices(first);
+            starts.find_map(|(at, _)| {
+                let rest = &text[from + at..];
+                matches!(spelled(spelling, rest), Spelled::Begun).then_some(rest.len())
+            })
+        });
+        begun.max().unwrap_or(0)
+    }
+}
+
+impl fmt::Debug for Spellings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spellings(hidden)")
+    }
+}
+
+/// The beginning of a text.
+enum Spelled {
+    /// With the whole key, which ends here.
+    Whole(usize),
+    /// The text ends before the key does.
+    Begun,
+    /// With something else.
+    Other,
+}
+
+/// Whether a text begins with a key, between whose characters there may be some blanks.
+fn spelled(key: &str, text: &str) -> Spelled {
+    let mut letters = text.char_indices().peekable();
+    let mut end = 0;
+    for wanted in key.chars() {
+        let mut blanks = 0;
+        while end > 0
+            && blanks < GAP
+            && letters
+                .next_if(|(_, c)| c.is_whitespace() && *c != wanted)
+                .is_some()
+        {
+            blanks += 1;
+        }
+        match letters.next() {
+            None => return Spelled::Begun,
+            Some((at, c)) if c == wanted => end = at + c.len_utf8(),
+            Some(_) => return Spelled::Other,
+        }
+    }
+    Spelled::Whole(end)
+}
+
+/// From where to where a key stands in a text, behind `from`.
+fn found(key: &str, text: &str, from: usize) -> Option<(usize, usize)> {
+    let first = key.chars().next()?;
+    let mut starts = text[from..].match_indices(first);
+    starts.find_map(|(at, _)| match spelled(key, &text[from + at..]) {
+        Spelled::Whole(end) => Some((from + at, from + at + end)),
+        Spelled::Begun | Spelled::Other => None,
+    })
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(hidden)")
@@ -118,6 +184,8 @@ mod tests {
             "bad sk-ant-0123456789, sk-ant-0123456789!",
             "bad [hidden], [hidden]!",
         );
+        check("s k - a n t - 0 1 2 3\n4 5 6   7 8 9!", "[hidden]!");
+        check("sk-ant-012345\n6789", "[hidden]");
         check("cut sk-ant-01234567", "cut [hidden]");
         check("sk-ant- is how they begin", "sk-ant- is how they begin");
         assert_eq!(Key::new("any").hide("any word"), "any word");
