@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
 };
 
 use url::Host;
@@ -10,12 +10,21 @@ use url::Host;
 /// Ports of a name without a port: HTTP and TLS.
 const PORTS: [u16; 2] = [80, 443];
 
-/// Metadata addresses of clouds that are not link-local.
-const METADATA: [IpAddr; 4] = [
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254)),
+/// Metadata addresses of clouds that are not link-local: Alibaba, Azure, Oracle, Equinix.
+const METADATA: [Ipv4Addr; 4] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(192, 80, 8, 124),
+];
+
+/// The beginnings of networks in which clouds have their metadata: Amazon, Google, Oracle, Scaleway, Akamai.
+const METADATA_NETWORKS: [[u16; 2]; 5] = [
+    [0xfd00, 0x0ec2],
+    [0xfd20, 0x00ce],
+    [0xfd00, 0x00c1],
+    [0xfd00, 0x0042],
+    [0xfd00, 0xa9fe],
 ];
 
 /// A host that commands may reach, or all of its subdomains.
@@ -114,38 +123,68 @@ fn address_of(host: &Host) -> Option<IpAddr> {
     }
 }
 
-/// Whether an address is never allowed, whatever its name: loopback, link-local, multicast, or a cloud's metadata.
+/// Whether an address is never allowed, whatever its name: one of this machine, link-local, multicast, or a cloud's
+/// metadata, also as it is translated to IPv6.
 pub(crate) fn is_refused(address: IpAddr) -> bool {
-    let address = plain(address);
-    if METADATA.contains(&address) || address.is_loopback() || address.is_multicast() {
-        return true;
-    }
     match address {
-        // All of 0.0.0.0/8 is this machine on Linux.
-        IpAddr::V4(address) => {
-            address.octets()[0] == 0 || address.is_link_local() || address.is_broadcast()
+        IpAddr::V4(address) => is_refused_v4(address),
+        IpAddr::V6(of) => {
+            let [high, low, ..] = of.segments();
+            of.is_loopback()
+                || of.is_multicast()
+                || of.is_unspecified()
+                || of.is_unicast_link_local()
+                || METADATA_NETWORKS.contains(&[high, low])
+                || translated(of).into_iter().any(is_refused_v4)
+                || is_own(address)
         }
-        IpAddr::V6(address) => address.is_unspecified() || address.is_unicast_link_local(),
     }
 }
 
-/// The IPv4 address that an IPv6 address translates to, or the address itself.
-fn plain(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(of) = address else {
-        return address;
-    };
+fn is_refused_v4(address: Ipv4Addr) -> bool {
+    METADATA.contains(&address)
+        || address.is_loopback()
+        || address.is_multicast()
+        // All of 0.0.0.0/8 is this machine on Linux.
+        || address.octets()[0] == 0
+        || address.is_link_local()
+        || address.is_broadcast()
+        || is_own(IpAddr::V4(address))
+}
+
+/// Whether an address is one of this machine's own, on whatever network: only there can something listen at it.
+fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// The IPv4 addresses that an IPv6 address may be translated to.
+fn translated(of: Ipv6Addr) -> Vec<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = of.segments();
     let four = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+        Ipv4Addr::new(a, b, c, d)
     };
     match [a, b, c, d, e, f] {
         [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
-            four(g, h)
+            vec![four(g, h)]
         }
-        [0, 0, 0, 0, 0, 0] if g != 0 => four(g, h),
-        [0x2002, high, low, ..] => four(high, low),
-        _ => address,
+        [0, 0, 0, 0, 0, 0] if g != 0 => vec![four(g, h)],
+        // For local use, with a prefix of 48, 64 or 96 bits; the ninth byte is left out.
+        [0x64, 0xff9b, 1, ..] => {
+            let across = |high: u16, low: u16| (high << 8) | (low >> 8);
+            let mut all = vec![
+                four(d, across(e, f)),
+                four(across(e, f), across(f, g)),
+                four(g, h),
+            ];
+            // Read with another prefix than it was written, an address begins with nothing.
+            all.retain(|address| address.octets()[0] != 0);
+            all
+        }
+        [0x2002, high, low, ..] => vec![four(high, low)],
+        // Teredo: its server, and its client with all bits turned.
+        [0x2001, 0, high, low, ..] => vec![four(high, low), four(!g, !h)],
+        _ => Vec::new(),
     }
 }
 
@@ -230,6 +269,16 @@ mod tests {
             "febf::1",
             "ff02::1",
             "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "fd00:a9fe:a9fe::1",
+            "::ffff:100.100.100.200",
+            "64:ff9b:1::169.254.169.254",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "2001:0:a9fe:a9fe::1",
+            "2001:0:c000:207::5601:5601",
             "::ffff:127.0.0.1",
             "::ffff:169.254.169.254",
             "::ffff:0:127.0.0.1",
@@ -248,8 +297,22 @@ mod tests {
             "2001:db8::1",
             "::ffff:192.0.2.7",
             "64:ff9b::192.0.2.7",
+            "64:ff9b:1::192.0.2.7",
         ] {
             assert!(!refused(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_the_machine_on_its_networks_are_refused() {
+        let own = |text: &str| is_own(text.parse().unwrap());
+        assert!(own("127.0.0.1"));
+        assert!(!own("192.0.2.7") && !own("2001:db8::7"));
+        // The address by which this machine would reach another one, where it could.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        if socket.connect("192.0.2.7:9").is_ok() {
+            let address = socket.local_addr().unwrap().ip();
+            assert!(is_refused(address), "{address}");
         }
     }
 }

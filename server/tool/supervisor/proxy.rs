@@ -269,6 +269,12 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
         .map(|query| format!("?{query}"))
         .unwrap_or_default();
     let mut first = format!("{method} {}{query} HTTP/1.1\r\n", url.path()).into_bytes();
+    // Not as it came: it could name another site at the same address.
+    let port = url
+        .port()
+        .map(|port| format!(":{port}"))
+        .unwrap_or_default();
+    first.extend_from_slice(format!("Host: {host}{port}\r\n").as_bytes());
     for header in request.headers.iter() {
         if !is_for_us(header.name) {
             first.extend([header.name.as_bytes(), b": ", header.value, b"\r\n"].concat());
@@ -284,10 +290,11 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     })
 }
 
-/// Whether a header is hop-by-hop.
+/// Whether a header is hop-by-hop, or names the host.
 fn is_for_us(name: &str) -> bool {
     let names = [
         "connection",
+        "host",
         "keep-alive",
         "proxy-connection",
         "proxy-authorization",
@@ -324,6 +331,11 @@ mod tests {
         let first = "POST /a?b=c HTTP/1.1\r\nHost: example.com\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
         let expected = ("example.com:80".into(), Some(first.into()));
         assert_eq!(text(plain, "hi"), Ok(expected));
+        let other =
+            "GET http://ok.example:8080/ HTTP/1.1\r\nHost: evil.internal\r\nhost: b\r\n\r\n";
+        let first = "GET / HTTP/1.1\r\nHost: ok.example:8080\r\nConnection: close\r\n\r\n";
+        let expected = ("ok.example:8080".into(), Some(first.into()));
+        assert_eq!(text(other, ""), Ok(expected));
         for wrong in [
             "GET / HTTP/1.1\r\n\r\n",
             "GET https://x/ HTTP/1.1\r\n\r\n",

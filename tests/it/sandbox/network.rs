@@ -5,19 +5,10 @@ use std::{fs, path::Path};
 use super::ground::{SandboxGround, SandboxedCall, program, script, users};
 use crate::world::start;
 
-/// Makes a network in which the machine has an address of its own that is not a loopback's, and names for it; serves HTTP
-/// at both, and then runs a program. The server says whether it can reach the proxy from where it is.
+/// Makes a network with another machine, and names for it; serves HTTP there and here, and then runs a program. The
+/// servers say whether they can reach the proxy from where they are.
 const MACHINE: &str = r#"
-import fcntl, http.server, socket, struct, subprocess, sys, threading
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-    def address(call, text):
-        packed = struct.pack("16sHH4s16x", b"lo:0", socket.AF_INET, 0, socket.inet_aton(text))
-        fcntl.ioctl(s, call, packed)
-    fcntl.ioctl(s, 0x8914, struct.pack("16sH22x", b"lo", 0x41))
-    address(0x8916, "198.51.100.7")
-    address(0x891C, "255.255.255.255")
-hosts, *command = sys.argv[1:]
-subprocess.run(["mount", "--bind", hosts, "/etc/hosts"], check=True)
+import http.server, os, socket, subprocess, sys, threading
 class Served(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         try:
@@ -32,13 +23,38 @@ class Served(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text)
     def log_message(self, *_):
         pass
-server = http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Served)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-sys.exit(subprocess.run(command).returncode)
+def serve():
+    return http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Served)
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+if sys.argv[1] == "other":
+    # The first line: its network is there. On the first line of the input it has an address.
+    print("there", flush=True)
+    sys.stdin.readline()
+    ip("link", "set", "lo", "up")
+    ip("address", "add", "198.51.100.7/24", "dev", "inner")
+    ip("link", "set", "inner", "up")
+    server = serve()
+    print("serves", flush=True)
+    server.serve_forever()
+hosts, *command = sys.argv[1:]
+other = subprocess.Popen(["unshare", "-n", sys.executable, __file__, "other"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+assert other.stdout.readline() == "there\n"
+ip("link", "set", "lo", "up")
+ip("link", "add", "outer", "type", "veth", "peer", "name", "inner", "netns", str(other.pid))
+ip("address", "add", "198.51.100.1/24", "dev", "outer")
+ip("link", "set", "outer", "up")
+print(file=other.stdin, flush=True)
+assert other.stdout.readline() == "serves\n"
+subprocess.run(["mount", "--bind", hosts, "/etc/hosts"], check=True)
+threading.Thread(target=serve().serve_forever, daemon=True).start()
+status = subprocess.run(command).returncode
+other.kill()
+sys.exit(status)
 "#;
 
 const HOSTS: &str = "127.0.0.1 localhost inner.test\n198.51.100.7 allowed.test deep.below.test other.test\n\
-                     169.254.169.254 link.test\n";
+                     169.254.169.254 link.test\n198.51.100.1 own.test\n";
 
 /// Gets each URL by what the environment says.
 const GET: &str = r#"
@@ -82,6 +98,7 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             "*.below.test",
             "inner.test",
             "link.test",
+            "own.test",
             "gone.test",
         ];
         let names = names.map(|name| format!("'{name}:8080'")).join(", ");
@@ -93,7 +110,15 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             ground.outside(name).display().to_string()
         };
         let (machine, hosts) = (outside("machine.py", MACHINE), outside("hosts", HOSTS));
-        let urls = ["allowed", "deep.below", "other", "below", "inner", "link"];
+        let urls = [
+            "allowed",
+            "deep.below",
+            "other",
+            "below",
+            "inner",
+            "link",
+            "own",
+        ];
         let urls = urls
             .map(|name| format!("http://{name}.test:8080/a?b"))
             .join(" ");
@@ -128,12 +153,14 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             "[The sandbox lets nothing reach below.test:8080.]",
             "[The sandbox lets nothing reach inner.test:8080.]",
             "[The sandbox lets nothing reach link.test:8080.]",
+            "[The sandbox lets nothing reach own.test:8080.]",
             "/a?b of allowed.test:8080: Connection refused",
             "/a?b of deep.below.test:8080: Connection refused",
             &format!("403 other.test:8080 {none}"),
             &format!("403 below.test:8080 {none}"),
             &format!("403 inner.test:8080 {nowhere}"),
             &format!("403 link.test:8080 {nowhere}"),
+            &format!("403 own.test:8080 {nowhere}"),
         ];
         assert_eq!(
             log.told("get").lines().collect::<Vec<_>>(),
