@@ -1,24 +1,22 @@
 //! Converts forms of servers to questions, and answers to replies. Pure.
 
 use aside_base::visible::without_hidden;
-use aside_turn::question::{Answer, AnswerType, Question, TextFormat};
+use aside_turn::{
+    question::{Answer, AnswerType, Question, TextFormat},
+    record::{Permission, Vocabulary},
+};
 use serde_json::{Map, Value, json};
+
+use self::fishing::{asks_for_secret, squeezed};
+
+mod fishing;
 
 /// Maximum length in bytes of a text in a form.
 const MAX_TEXT: usize = 2048;
 /// Maximum number of fields in a form.
 const MAX_FIELDS: usize = 32;
-/// Words in the name or title of a field that reveal a secret.
-const SECRET_WORDS: [&str; 8] = [
-    "password",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "privatekey",
-    "otp",
-    "cvv",
-];
+/// Answers of Aside's own prompts, which no form may seem to be.
+const RESERVED: &[Permission] = Permission::ALL;
 
 /// A form of a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +128,7 @@ struct FormHead<'a> {
 impl FormHead<'_> {
     fn field(&self, name: &str, schema: &Value, is_required: bool) -> Result<FormField, FormFault> {
         let title = schema["title"].as_str().unwrap_or(name);
-        if asks_for_secret(name, title, schema) {
+        if asks_for_secret(self.message, name, schema) {
             return Err(FormFault::Secret(clean(title)));
         }
         let (answer_type, options) = answer_type(schema).ok_or_else(|| {
@@ -225,6 +223,9 @@ fn choices(schema: &Value) -> Option<Vec<(String, Value)>> {
     };
     let titles: Vec<String> = options.iter().map(|(shown, _)| shown.clone()).collect();
     for (shown, sent) in &mut options {
+        if is_reserved(shown) {
+            *shown = format!("{shown} (for the server)");
+        }
         let same = titles.iter().filter(|title| *title == shown).count();
         if same > 1 {
             *shown = format!("{shown} ({})", clean(sent.as_str().unwrap_or_default()));
@@ -238,33 +239,13 @@ fn exclusive(mut question: Question) -> Question {
     question
 }
 
-/// Whether a field asks for a secret. Descriptions are ignored: they mention tokens and PINs for other reasons.
-fn asks_for_secret(name: &str, title: &str, schema: &Value) -> bool {
-    let has = |text: &str| {
-        let words = split_words(text);
-        let pairs = words.windows(2).map(|two| two.concat());
-        let all = words.iter().cloned().chain(pairs);
-        all.into_iter()
-            .any(|word| SECRET_WORDS.contains(&word.as_str()))
-    };
-    has(name) || has(title) || schema["format"] == "password" || schema["writeOnly"] == true
-}
-
-/// The words of a name, whichever way it is written.
-fn split_words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = ' ';
-    for c in text.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase()) {
-            words.push(String::new());
-        }
-        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
-            word.extend(c.to_lowercase());
-        }
-        before = c;
-    }
-    words.retain(|word| !word.is_empty());
-    words
+/// Whether an option could be taken for an answer to a prompt of Aside's, such as `always`, also behind a number.
+fn is_reserved(shown: &str) -> bool {
+    let words = shown.split(|c: char| !c.is_alphabetic());
+    let mut words = words.map(squeezed).filter(|word| !word.is_empty());
+    let only = words.next().filter(|_| words.next().is_none());
+    let is_one = |word: &String| RESERVED.iter().any(|of| squeezed(of.word()) == *word);
+    only.as_ref().is_some_and(is_one) || is_one(&squeezed(shown))
 }
 
 /// A server's text without hidden characters and of limited length.
@@ -367,32 +348,43 @@ mod tests {
 
     #[test]
     fn forms_with_a_secret_field_are_refused() {
-        let asks = |name: &str, field: Value| {
-            let harmless = json!({"type": "string"});
-            matches!(
-                form(json!({"first": harmless, name: field}), &[]),
-                Err(FormFault::Secret(_))
-            )
+        let harmless = json!({"type": "string"});
+        let asks = |field: Value| {
+            let read = form(json!({"first": harmless, "x": field}), &[]);
+            matches!(read, Err(FormFault::Secret(_)))
         };
-        let text = || json!({"type": "string"});
-        for name in [
-            "password",
-            "api_key",
-            "apiKey",
-            "GITHUB_TOKEN",
-            "privateKey",
-            "the otp",
-        ] {
-            assert!(asks(name, text()), "{name}");
-        }
-        assert!(asks("x", json!({"type": "string", "title": "API key"})));
-        assert!(asks("x", json!({"type": "string", "format": "password"})));
-        assert!(asks("x", json!({"type": "string", "writeOnly": true})));
-        for name in ["tokens_per_second", "secretary", "keyboard", "pin"] {
-            assert!(!asks(name, text()), "{name}");
-        }
-        let warns = json!({"type": "string", "description": "Do not give us your password."});
-        assert!(!asks("x", warns));
+        assert!(!asks(json!({"type": "string"})));
+        assert!(asks(json!({"type": "string", "title": "API key"})));
+        assert!(asks(
+            json!({"type": "string", "description": "Your Passwort."})
+        ));
+        let message = json!({"message": "Your GitHub password, please.",
+            "requestedSchema": {"properties": {"value": {"type": "string"}}}});
+        let read = Form::read(&message, "k");
+        assert!(matches!(read, Err(FormFault::Secret(_))), "{read:?}");
+    }
+
+    #[test]
+    fn options_are_not_those_of_aside_s_own_prompts() {
+        let options = |all: Value| {
+            let read = form(json!({"x": {"type": "string", "enum": all}}), &[]).unwrap();
+            match &read.questions().next().unwrap().answer_type {
+                AnswerType::Select { options } => options.join(", "),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            options(json!([
+                "once",
+                "Turn",
+                "3. always",
+                "n\u{43e}",
+                "now",
+                "yes"
+            ])),
+            "once (for the server), Turn (for the server), 3. always (for the server), \
+             n\u{43e} (for the server), now, yes"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aside_base::visible::short_line;
+use aside_base::visible::{is_hidden, short_line, without_hidden};
 use serde_json::{Map, Value, json};
 
 use super::{form::clean, settings::McpDefinition};
@@ -15,6 +15,8 @@ const MAX_DEPTH: usize = 16;
 const MAX_NODES: usize = 5000;
 /// Maximum length of a tool's name that every provider accepts.
 const MAX_NAME: usize = 64;
+/// The reason why a tool is left out whose names and values cannot be seen whole.
+const HIDDEN: &str = "its input schema has hidden characters in a name or a value";
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +79,9 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
     if remote.is_empty() || remote.len() > 128 {
         return Err("its name must have 1 to 128 characters".to_owned());
     }
-    let schema = &value["inputSchema"];
-    check(schema)?;
+    let mut schema = value["inputSchema"].clone();
+    check(&schema)?;
+    unhide(&mut schema)?;
     let said: Value = [
         "name",
         "title",
@@ -99,11 +102,31 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
         name: name_of(server, remote),
         remote: remote.to_owned(),
         description: format!("(From the MCP server {server}.) {description}"),
-        schema: schema.clone(),
+        schema,
         is_harmless: value["annotations"]["destructiveHint"] == false
             || value["annotations"]["readOnlyHint"] == true,
         hash: aside_base::digest::sha256(sorted(&said).to_string().as_bytes()),
     })
+}
+
+/// Removes hidden characters from what a schema says of itself.
+///
+/// # Errors
+/// Hidden characters in a name or a value, which the server would not know again without them.
+fn unhide(schema: &mut Value) -> Result<(), String> {
+    match schema {
+        Value::Array(list) => list.iter_mut().try_for_each(unhide),
+        Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| match value {
+            _ if key.contains(is_hidden) => Err(HIDDEN.to_owned()),
+            Value::String(text) if ["title", "description", "$comment"].contains(&key.as_str()) => {
+                *text = without_hidden(text).into_owned();
+                Ok(())
+            }
+            value => unhide(value),
+        }),
+        Value::String(text) if text.contains(is_hidden) => Err(HIDDEN.to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that arguments can be validated against a schema and that every provider accepts it.
@@ -148,19 +171,21 @@ fn is_within(value: &Value, depth: usize, left: &mut usize) -> bool {
     }
 }
 
-/// A name that every provider accepts. It is never parsed: the tool keeps the server's own name.
+/// A name that every provider accepts. It is never parsed: the tool keeps the server's own name. Underscores in a row stand
+/// behind the server's name alone, so that no server names a tool as another one does.
 fn name_of(server: &str, remote: &str) -> String {
-    let own = |c: char| match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
-        _ => '_',
-    };
-    let whole = format!("{server}__{remote}");
-    let name: String = whole.chars().map(own).collect();
-    if name.len() <= MAX_NAME {
+    let is_own = |c: &char| matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '-');
+    let parts = remote
+        .split(|c: char| !is_own(&c))
+        .filter(|it| !it.is_empty());
+    let plain = parts.collect::<Vec<_>>().join("_");
+    let name = format!("{server}__{plain}");
+    if name.len() <= MAX_NAME && !plain.is_empty() {
         return name;
     }
-    let digest = aside_base::digest::sha256(whole.as_bytes());
-    format!("{}_{}", &name[..MAX_NAME - 9], &digest[..8])
+    let digest = aside_base::digest::sha256(format!("{server}__{remote}").as_bytes());
+    let end = name.len().min(MAX_NAME - 9);
+    format!("{}_{}", &name[..end], &digest[..8])
 }
 
 /// The value with the keys of all objects sorted.
@@ -217,11 +242,34 @@ mod tests {
     }
 
     #[test]
+    fn nothing_hidden_in_a_schema_reaches_a_model() {
+        let hides = "Do\u{200b}es\u{2066} it\u{e0041}.";
+        let schema = json!({"type": "object", "properties": {
+            "description": {"type": "string", "description": hides, "enum": ["a"]}}});
+        let (tools, faults) = checked("s", [listed("a", schema)].iter());
+        assert_eq!(faults, [] as [String; 0]);
+        let said = &tools[0].schema["properties"]["description"]["description"];
+        assert_eq!(said, "Does it.");
+        for schema in [
+            json!({"type": "object", "properties": {"a\u{200b}": {"type": "string"}}}),
+            json!({"type": "object", "properties": {"a": {"enum": ["x\u{e0041}"]}}}),
+            json!({"type": "object", "required": ["\u{2066}a"]}),
+        ] {
+            let (tools, faults) = checked("s", [listed("a", schema)].iter());
+            assert!(tools.is_empty() && faults[0].contains(HIDDEN), "{faults:?}");
+        }
+    }
+
+    #[test]
     fn long_names_are_shortened_and_stay_distinct() {
         let long = |end: &str| name_of("server", &("x".repeat(100) + end));
         assert_eq!(long("a").len(), MAX_NAME);
         assert_ne!(long("a"), long("b"));
         assert_eq!(name_of("s", "get-sum"), "s__get-sum");
+        assert_eq!(name_of("s", "get_sum"), "s__get_sum");
+        assert_ne!(name_of("a", "b__c"), name_of("a__b", "c"));
+        assert_ne!(name_of("a", "_b"), name_of("a_", "b"));
+        assert_ne!(name_of("a", "é"), name_of("a", "ü"));
     }
 
     #[test]
