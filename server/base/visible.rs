@@ -61,12 +61,14 @@ const BLANKS: usize = 32;
 const OTHER_BLANKS: usize = 8;
 /// Empty lines in a row that a text is shown with.
 const EMPTY_LINES: usize = 8;
+/// Marks on one letter that a text is shown with; no language has more.
+const MARKS: usize = 8;
 
-/// A text that a person decides about, so that all of it comes before their eyes: everything is visible, and blanks and
-/// empty lines that are many are shown as their number.
+/// A text that a person decides about, so that all of it comes before their eyes: everything is visible, and blanks, empty
+/// lines and marks on a letter that are many are shown as their number.
 #[must_use]
 pub fn in_sight(text: &str) -> Cow<'_, str> {
-    let text = visible(text);
+    let text = unstacked(visible(text));
     let is_apart = |a: char, b: char| is_blank(a) != is_blank(b);
     let mut out = String::with_capacity(text.len());
     let mut rest = &*text;
@@ -83,6 +85,38 @@ pub fn in_sight(text: &str) -> Cow<'_, str> {
         true => text,
         false => Cow::Owned(out),
     }
+}
+
+/// The text with runs of marks that are drawn over one letter, and so over the lines around it, as their number.
+fn unstacked(text: Cow<'_, str>) -> Cow<'_, str> {
+    let count = |text: &str| text.chars().take_while(|c| is_mark(*c)).count();
+    let mut out = String::new();
+    let mut rest = &*text;
+    while let Some(start) = rest.find(is_mark) {
+        let (before, marks) = rest.split_at(start);
+        let many = count(marks);
+        let end = marks.find(|c| !is_mark(c)).unwrap_or(marks.len());
+        out.push_str(before);
+        match many > MARKS {
+            true => drop(write!(out, "⟨{many} marks⟩")),
+            false => out.push_str(&marks[..end]),
+        }
+        rest = &marks[end..];
+    }
+    if out.is_empty() {
+        return text;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn is_mark(c: char) -> bool {
+    let kind = CodePointMapData::<Category>::new().get(c);
+    !c.is_ascii()
+        && matches!(
+            kind,
+            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark
+        )
 }
 
 /// Writes blanks, line feeds among them, or how many they are.

@@ -226,3 +226,12 @@ fn strings_of_terminals_are_left_out_up_to_their_end_or_that_of_the_line() {
         assert_eq!(without_escapes(text), expected, "{text:?}");
     }
 }
+
+#[test]
+fn marks_do_not_run_over_what_is_around_them() {
+    let marks = |many: usize| format!("z{}!", "\u{301}".repeat(many));
+    assert_eq!(in_sight(&marks(3000)), "z⟨3000 marks⟩!");
+    assert_eq!(in_sight(&marks(2)), marks(2));
+    assert_eq!(in_sight("é\u{301}a"), "é\u{301}a");
+    assert_eq!(in_sight("plain"), "plain");
+}

@@ -1,6 +1,6 @@
 //! Standard output of `aside run`: the answer, or messages of the protocol.
 
-use aside_base::visible::visible;
+use aside_base::visible::{is_hidden, visible};
 use aside_turn::record::Outcome;
 use serde::Serialize;
 use serde_json::json;
@@ -102,8 +102,22 @@ pub fn failed(output: Output, failure: &CommandFailure) -> String {
 fn line(message: &impl Serialize) -> String {
     // These types contain only strings, numbers and JSON values, which can always be serialised.
     serde_json::to_string(message)
-        .map(|line| line + "\n")
+        .map(|line| in_plain_sight(&line) + "\n")
         .unwrap_or_default()
+}
+
+/// JSON without characters that steer a terminal or cannot be seen there: they are in strings alone, by their numbers.
+fn in_plain_sight(json: &str) -> String {
+    let mut line = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        if is_hidden(c) {
+            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+            line.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            line.push(c);
+        }
+    }
+    line
 }
 
 #[cfg(test)]
@@ -112,6 +126,14 @@ mod tests {
 
     use super::*;
     use crate::engine::StartError;
+
+    #[test]
+    fn json_hides_nothing_from_a_terminal() {
+        let said = "a\u{202e}b\u{e0041}\u{9b}1m\u{7f}\u{1b}";
+        let line = line(&said);
+        assert!(line.is_ascii(), "{line}");
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), said);
+    }
 
     fn writer(output: Output, is_terminal: bool) -> OutputWriter {
         let turn = TurnRef {
