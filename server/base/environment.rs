@@ -9,15 +9,11 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{FileExt, PermissionsExt},
-    },
-    path::Path,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
     sync::{Mutex, MutexGuard, OnceLock},
 };
 
-use crate::lock;
+use crate::{lock, open_places::OpenPlaces};
 
 /// Variables that a child process gets.
 const FOR_CHILDREN: &[&str] = &[
@@ -121,6 +117,29 @@ pub fn for_children(
         .collect()
 }
 
+/// The variables that a program outside the sandbox gets, out of those of [`for_children`]: its programs are found in
+/// safe folders, and no variable but the home's leads it into an open place.
+#[must_use]
+pub fn for_outside(
+    given: impl IntoIterator<Item = (OsString, OsString)>,
+    places: &OpenPlaces,
+) -> Vec<(OsString, OsString)> {
+    let leads_in = |value: &OsStr| {
+        let paths = env::split_paths(value);
+        paths
+            .into_iter()
+            .any(|path| path.is_absolute() && places.hold(&path))
+    };
+    let given = given
+        .into_iter()
+        .filter_map(|(name, value)| match name.to_str() {
+            Some("PATH") => Some((name, places.safe_path(&value))),
+            Some("HOME") => Some((name, value)),
+            _ => (!leads_in(&value)).then_some((name, value)),
+        });
+    given.collect()
+}
+
 fn is_for_children(name: &str) -> bool {
     !looks_secret(name) && (FOR_CHILDREN.contains(&name) || name.starts_with("LC_"))
 }
@@ -129,20 +148,6 @@ fn is_for_children(name: &str) -> bool {
 #[must_use]
 pub fn looks_secret(name: &str) -> bool {
     SECRET.iter().any(|word| name.contains(word))
-}
-
-/// Whether a program of this name could be started; it is not. `path` is the `PATH` in which it is looked for.
-#[must_use]
-pub fn can_start(program: &str, path: Option<&OsStr>) -> bool {
-    let is_program = |file: &Path| {
-        let about = fs::metadata(file);
-        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return is_program(Path::new(program));
-    }
-    let mut folders = path.into_iter().flat_map(env::split_paths);
-    folders.any(|folder| folder.is_absolute() && is_program(&folder.join(program)))
 }
 
 /// The absolute folders of a `PATH`.
@@ -284,19 +289,20 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_looked_for_and_not_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = Some(folder.path().as_os_str());
-        let program = folder.path().join("keeper");
-        let named = program.to_string_lossy().into_owned();
-        let both = || (can_start("keeper", path), can_start(&named, None));
-        assert_eq!(both(), (false, false));
-        fs::write(&program, "exit 1").expect("written");
-        assert_eq!(both(), (false, false), "nobody may run it");
-        let mode = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(&program, mode).expect("its mode");
-        assert_eq!(both(), (true, true));
-        assert!(!can_start("keeper", None));
+    fn nothing_leads_a_program_outside_into_an_open_place() {
+        let places: OpenPlaces = ["/open"].into_iter().collect();
+        let given = [
+            ("PATH", "/open/bin:/usr/bin:relative"),
+            ("HOME", "/open"),
+            ("VIRTUAL_ENV", "/open/.venv"),
+            ("GOPATH", "/go:/open/go"),
+            ("LANG", "C"),
+        ];
+        let given = given.map(|(name, value)| (name.into(), value.into()));
+        let given = for_outside(given, &places);
+        let expected = [("PATH", "/usr/bin"), ("HOME", "/open"), ("LANG", "C")];
+        let expected = expected.map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(given, expected);
     }
 
     #[test]

@@ -8,8 +8,10 @@
 //! | [`environment`] | the environment of the process without its secrets, and the part that child processes get |
 //! | [`folder`] | the identity of the folder that a path leads to |
 //! | [`model`] | abilities and prices of models, reasoning and caching: words of `aside.toml` |
+//! | [`open_places`] | folders in which programs inside the sandbox may write, and programs found outside of them |
 //! | [`private`] | files and folders for the user alone, and their replacement as a whole |
 //! | [`regular`] | regular files, opened without waiting for a FIFO or a device in their place |
+//! | [`secrets`] | files that may hold secrets, by their names and their places |
 //! | [`system`] | all that differs between operating systems |
 //! | [`under_way`] | files on their way into a workspace, and the rest that a killed process left of them |
 //! | [`visible`] | hidden characters, and text made safe to display |
@@ -22,8 +24,10 @@ pub mod digest;
 pub mod environment;
 pub mod folder;
 pub mod model;
+pub mod open_places;
 pub mod private;
 pub mod regular;
+pub mod secrets;
 pub mod system;
 pub mod under_way;
 pub mod visible;

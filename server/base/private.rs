@@ -3,6 +3,7 @@
 use std::{
     fs::{File, OpenOptions, metadata},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -11,18 +12,27 @@ use tempfile::NamedTempFile;
 pub use crate::system::files::make_folder_for_user as make_folder;
 use crate::{
     regular,
-    system::files::{cautious, for_user_alone},
+    system::files::{cautious_itself, for_user_alone},
 };
 
-/// Opens a regular file in the way that `options` say. A file that is missing is made for the user alone, where they
+/// Opens a regular file in the way that `options` say. A link in its place is not followed. A file that is missing is made for the user alone, where they
 /// say that it may be made.
 ///
 /// # Errors
 /// Where the file cannot be opened, or is not a regular file.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file = cautious(for_user_alone(options)).open(path)?;
+    let file = cautious_itself(for_user_alone(options)).open(path)?;
     regular::check(&file.metadata()?)?;
     Ok(file)
+}
+
+/// Whether an open file may decide what this user's programs do: for root, none of another user may.
+///
+/// # Errors
+/// Fails if its owner cannot be told.
+pub fn is_own(file: &File) -> io::Result<bool> {
+    let owner = file.metadata()?.uid();
+    Ok(!rustix::process::geteuid().is_root() || owner == 0)
 }
 
 /// Opens the file of a lock, and makes it where it is missing.
@@ -82,10 +92,24 @@ mod tests {
     }
 
     #[test]
+    fn root_does_as_no_other_user_says() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(is_own(&file).unwrap());
+        let nobody = std::os::unix::fs::fchown(&file, Some(65534), None);
+        let is_root = rustix::process::geteuid().is_root();
+        assert_eq!(nobody.is_ok(), is_root);
+        assert_eq!(is_own(&file).unwrap(), !is_root);
+    }
+
+    #[test]
     fn only_regular_files_are_opened() {
         let ground = tempfile::tempdir().unwrap();
         assert!(lock_file(ground.path()).is_err());
-        let path = ground.path().join("lock");
+        let (path, other) = (ground.path().join("lock"), ground.path().join("other"));
+        std::fs::write(&other, "kept").unwrap();
+        std::os::unix::fs::symlink(&other, ground.path().join("link")).unwrap();
+        assert!(lock_file(&ground.path().join("link")).is_err());
+        assert_eq!(read(&other).unwrap(), b"kept");
         lock_file(&path).unwrap();
         assert_eq!(metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }

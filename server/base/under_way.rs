@@ -12,7 +12,10 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-use crate::{regular, system::files::for_user_alone};
+use crate::{
+    regular,
+    system::files::{for_user_alone, make_folder_for_user},
+};
 
 /// The folder of notes in a workspace's state folder.
 const FOLDER: &str = ".under-way";
@@ -66,7 +69,7 @@ impl FilesUnderWay {
         };
         let mut note = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir(&self.notes)?;
+                make_folder_for_user(&self.notes)?;
                 open()?
             }
             opened => opened?,

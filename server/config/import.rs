@@ -7,7 +7,7 @@ use aside_base::{environment::looks_secret, visible::short_line};
 use serde_json::{Map, Value};
 use toml::Table;
 
-use super::names::is_name;
+use super::{known::secret_variables, names::is_name};
 
 /// Keys that change nothing here and are left out without a word.
 const EMPTY: [&str; 3] = ["type", "name", "description"];
@@ -33,6 +33,8 @@ pub struct ImportedServer {
     pub table: Table,
     /// Remarks for the user, a sentence each.
     pub warnings: Vec<String>,
+    /// Variables with keys of model providers whose values it would get, each with where they would go.
+    pub model_keys: Vec<(String, String)>,
 }
 
 /// Reads the text of a file.
@@ -110,11 +112,34 @@ fn server(name: &str, entry: &Value) -> Result<ImportedServer, String> {
     if has_url && !entry.contains_key("type") && !entry.contains_key("httpUrl") {
         made.warn("does not say how its `url` is spoken with: it is taken for streamable HTTP");
     }
+    let table = made.in_order();
     Ok(ImportedServer {
         name: name.to_owned(),
-        table: made.in_order(),
+        model_keys: model_keys(&table),
+        table,
         warnings: made.warnings,
     })
+}
+
+/// The variables of a server with keys of model providers, each with the host or the program that would get its value.
+fn model_keys(table: &Table) -> Vec<(String, String)> {
+    let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
+    let to = match (text("url"), text("command")) {
+        (Some(url), _) => url,
+        (None, Some(command)) => command,
+        (None, None) => "",
+    };
+    let of_headers = table.get("headers_env").and_then(toml::Value::as_table);
+    let of_headers = of_headers.into_iter().flat_map(|all| all.values());
+    let named = table.get("env_vars").and_then(toml::Value::as_array);
+    let all = of_headers
+        .chain(named.into_iter().flatten())
+        .filter_map(toml::Value::as_str)
+        .chain(text("bearer_token_env"));
+    let of_models = all.filter(|name| secret_variables().any(|known| known == *name));
+    of_models
+        .map(|name| (name.to_owned(), to.to_owned()))
+        .collect()
 }
 
 /// A server that is being taken over.
@@ -154,7 +179,9 @@ impl ServerImport {
             "enabled_tools" | "includeTools" => self.texts("include_tools", value)?,
             "disabled_tools" | "excludeTools" => self.texts("exclude_tools", value)?,
             "envFile" => return Err("its `envFile` would be read, which Aside does not do; name its variables in `env_vars`".to_owned()),
-            "cwd" if value == "." || value == "${workspaceFolder}" => {}
+            "cwd" if value == "." || value == "${workspaceFolder}" => {
+                self.table.insert("cwd".to_owned(), ".".into());
+            }
             "cwd" => self.text("cwd", value)?,
             other => self.warn(&format!("has `{}`, which Aside does not have; it is left out", short_line(other, 40))),
         }

@@ -9,7 +9,6 @@
 //! | `model`, [`known`] | which model a name means; the providers that are known without configuration |
 //! | `void` | settings that could not count, and why |
 //! | [`workspace`], [`trust`], [`preview`] | what a workspace may set, whether it is trusted, and what trusting it would run |
-//! | `instructions` | the files of instructions for the model |
 //! | [`import`] | MCP servers of other programs' files |
 //!
 //! Layers, weakest first: what is built in, the user's file, the workspace's file and what the client read in
@@ -26,7 +25,6 @@
 mod enable;
 pub mod flags;
 pub mod import;
-mod instructions;
 pub mod known;
 mod layers;
 mod model;
@@ -51,7 +49,6 @@ use serde_json::Value;
 
 pub use self::sources::FILE_NAME;
 pub use enable::{Toggle, enabled_tools};
-pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};
 pub use model::{ModelChoice, ModelId, choose_model, key_is_there, usable_providers};
 pub use rules::{RunContext, ToolFacts};
@@ -192,7 +189,7 @@ impl Configuration {
             set.filter(|(_, value, _)| !value.as_object().is_some_and(serde_json::Map::is_empty));
         let effective = |(path, value, origin): (&Vec<String>, &Value, &Origin)| EffectiveValue {
             key: dotted(path),
-            value: shown(path, value),
+            value: shown(path, value, origin),
             origin: origin.clone(),
         };
         Ok(set.map(effective).collect())
@@ -236,10 +233,12 @@ fn unknown(path: &[String]) -> String {
     )
 }
 
-/// A value as it is shown. The environment of a server may hold secrets, and so may its headers.
-fn shown(path: &[String], value: &Value) -> Value {
+/// A value as it is shown. The environment of a server may hold secrets, and so may its headers; but what stands in a
+/// workspace's file is none, and decides what is started.
+fn shown(path: &[String], value: &Value, origin: &Origin) -> Value {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts[..] {
+        _ if matches!(origin, Origin::WorkspaceFile(..)) => value.clone(),
         ["mcp", "servers", _, "env" | "headers", _] => HIDDEN.into(),
         _ => value.clone(),
     }

@@ -1,6 +1,7 @@
 //! The effects of trust in a workspace: the settings that begin to count, and all that may be started then.
 //!
-//! Nothing is shortened, because a person trusts what was shown. Only values that may be secrets are hidden.
+//! Nothing is shortened or hidden, because a person trusts what was shown. Only values of the user's own that may be
+//! secrets are hidden.
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::{
     Configuration, EffectiveValue, Origin, Problems, Sources,
+    trust::programs::program,
     workspace::{Definition, DefinitionKind},
 };
 
@@ -38,9 +40,12 @@ pub struct Startable {
     /// The address of a server that runs elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The names of the environment variables that the definition sets or passes on.
+    /// The environment variables that the definition sets, as `NAME=value`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// The program that the name of a server's command stands for now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
 }
 
 /// A setting of the workspace that counts once it is trusted.
@@ -108,17 +113,32 @@ impl Startable {
             return None;
         }
         let keys = definition.value.as_object().into_iter().flatten();
-        let environment = keys.filter_map(|(key, value)| match (key.as_str(), value) {
-            ("env", Value::Object(names)) => Some(names.keys().cloned().collect()),
-            ("env_vars", names) => Some(strings(Some(names))),
-            (key, _) => Some(vec![key.strip_prefix("env.")?.to_owned()]),
+        let variables = keys.flat_map(|(key, value)| match (key.as_str(), value) {
+            ("env", Value::Object(variables)) => variables.clone().into_iter().collect(),
+            (key, value) => match key.strip_prefix("env.") {
+                Some(name) => vec![(name.to_owned(), value.clone())],
+                None => Vec::new(),
+            },
         });
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), ToOwned::to_owned);
+        let environment: Vec<(String, String)> = variables
+            .map(|(name, value)| (name, text(&value)))
+            .collect();
+        let named = command
+            .first()
+            .filter(|_| definition.kind == DefinitionKind::McpServer);
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, value)| value.into());
         Some(Self {
             kind: definition.kind,
             name: definition.name.clone(),
+            program: named.and_then(|command| program(command, path)),
             command,
             url: url.map(ToOwned::to_owned),
-            environment: environment.flatten().collect(),
+            environment: environment
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect(),
         })
     }
 }
@@ -168,6 +188,7 @@ mod tests {
                 command: owned(command),
                 url: url.map(ToOwned::to_owned),
                 environment: owned(env),
+                program: None,
             }
         };
         assert_eq!(
@@ -179,7 +200,7 @@ mod tests {
                     "db",
                     &["bin/db", "db.ini"],
                     None,
-                    &["KEY"]
+                    &["KEY=hunter2"]
                 ),
                 startable(
                     DefinitionKind::McpServer,
@@ -200,6 +221,7 @@ mod tests {
             keys.contains(&"conversation.tools.read_file.summary"),
             "{keys:?}"
         );
-        assert!(!format!("{preview:?}").contains("hunter2"));
+        // What stands in a workspace's file is no secret, and decides what is started.
+        assert!(keys.contains(&"mcp.servers.db.env.KEY"), "{keys:?}");
     }
 }

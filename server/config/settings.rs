@@ -333,8 +333,11 @@ pub struct McpServer {
     pub command: Option<String>,
     /// The arguments of the program.
     pub args: Vec<String>,
-    /// The folder that the program is started in, seen from the workspace or as a whole path; unset is the workspace.
+    /// The folder that the program is started in, seen from the workspace or as a whole path; unset is your home.
     pub cwd: Option<String>,
+    /// Whether the part of the workspace that it starts from may change without your approval; unset is no. Only for a
+    /// program that runs nothing of the workspace, such as one that reads its files.
+    pub may_change: Option<bool>,
     /// Environment variables besides the usual ones.
     pub env: BTreeMap<String, EnvValue>,
     /// Names of variables of your environment that it gets too.

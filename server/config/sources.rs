@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, regular};
+use aside_base::{environment, regular, secrets::is_secret};
 use serde_json::Value;
 
 use super::{
@@ -104,7 +104,13 @@ impl Sources {
         };
         let workspace_file = match workspace_root {
             None => Ok(None),
-            Some(root) => read(root.join(FILE_NAME), Origin::WorkspaceFile),
+            Some(root) => match secret_behind(&root.join(FILE_NAME)) {
+                Some(what) => {
+                    let path = root.join(FILE_NAME).display().to_string();
+                    Err(Problem::new(Origin::WorkspaceFile(path, 0), what))
+                }
+                None => read(root.join(FILE_NAME), Origin::WorkspaceFile),
+            },
         };
         let (workspace_file, workspace_problem) = match workspace_file {
             Ok(file) => (file, None),
@@ -330,6 +336,15 @@ fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(folder.or_else(home)?.join("aside").join(FILE_NAME))
 }
 
+/// The sentence for a link to a file that may hold secrets, which messages about settings would repeat.
+fn secret_behind(path: &Path) -> Option<String> {
+    let real = path.canonicalize().ok().filter(|real| is_secret(real))?;
+    Some(format!(
+        "it leads to {}, which may hold secrets; remove the link",
+        real.display()
+    ))
+}
+
 /// A file that is not there is none, but for a link that leads nowhere: something was meant to count. A folder, a pipe or a device is an error rather than a long wait.
 fn read_text(path: &Path) -> io::Result<Option<SourceFile>> {
     let bytes = match regular::read(path, FILE_BYTES) {
@@ -380,6 +395,28 @@ mod tests {
             Some("/h/.config/aside/aside.toml"),
         );
         check(None, None, None);
+    }
+
+    #[test]
+    fn a_link_to_a_secret_is_not_read() {
+        for secret in [
+            ".env",
+            "id_rsa",
+            ".netrc",
+            "server.key",
+            ".npmrc",
+            ".aws/credentials",
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            let target = root.path().join(secret);
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::write(&target, "canary").unwrap();
+            std::os::unix::fs::symlink(&target, root.path().join(FILE_NAME)).unwrap();
+            let sources = Sources::from_process(Some(root.path())).unwrap();
+            assert!(sources.workspace_file.is_none(), "{secret}");
+            let problem = sources.workspace_problem.unwrap().to_string();
+            assert!(problem.contains("may hold secrets") && !problem.contains("canary"));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Layers as texts, and what comes of them.
 
 mod run;
+mod settable;
 mod values;
 mod workspace;
 

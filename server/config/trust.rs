@@ -10,12 +10,12 @@ use std::{
 
 use aside_base::{folder, private, regular};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{sources::FILE_NAME, tree::Node};
+use self::programs::{Programs, command_words, resolved};
+use super::sources::FILE_NAME;
 
-/// Bytes of all programs that are hashed; with larger ones a workspace cannot be trusted.
-const PROGRAM_BYTES: u64 = 256 * 1024 * 1024;
+pub(crate) mod programs;
+
 /// Words of commands that are looked at.
 const WORDS: usize = 4096;
 /// Bytes of the file of trusted folders.
@@ -44,6 +44,15 @@ pub enum Trust {
     Never,
 }
 
+/// The ground from which an MCP server of the user's starts, as far as it lies in open places.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerGrounds {
+    /// SHA-256 of the settings that start it.
+    pub settings: String,
+    /// A digest of each path that they name.
+    pub paths: BTreeMap<String, String>,
+}
+
 /// The trusted folders, in `trust.json` below the state directory.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
@@ -54,6 +63,9 @@ pub struct TrustStore {
 struct Stored {
     #[serde(default)]
     folders: BTreeMap<String, Fingerprint>,
+    /// The grounds of the user's own MCP servers, by folder and server.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    servers: BTreeMap<String, BTreeMap<String, ServerGrounds>>,
     /// The SHA-256 of each `aside.toml` that a command made, by folder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     made: BTreeMap<String, String>,
@@ -78,6 +90,7 @@ impl Fingerprint {
                 let what = programs.look(&word)?;
                 files.insert(word, what);
             }
+            files.extend(resolved(text));
         }
         Ok(Self {
             folder: folder::identity(&root)?,
@@ -154,13 +167,53 @@ impl TrustStore {
         Ok(self.read()?.folders.contains_key(&folder_key(root)?))
     }
 
+    /// The folders that are trusted, or were until something in them changed; none where the store cannot be read.
+    #[must_use]
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let stored = self.read().unwrap_or_default();
+        stored.folders.into_keys().map(PathBuf::from).collect()
+    }
+
     /// Trusts a workspace as it is now.
     ///
     /// # Errors
     /// A folder that is not there, or a store that cannot be written.
     pub fn give(&self, root: &Path, now: Fingerprint) -> io::Result<()> {
         let key = folder_key(root)?;
-        self.change(|stored| drop(stored.folders.insert(key, now)))
+        self.change(|stored| {
+            // Whoever trusts it approves what is there.
+            stored.servers.remove(&key);
+            stored.folders.insert(key, now);
+        })
+    }
+
+    /// The paths in which something changed that an MCP server of the user's starts from, since that was approved in
+    /// this workspace. What is seen first, and what the user's settings name anew, is approved by that.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be read or written.
+    pub fn server_changes(
+        &self,
+        root: &Path,
+        server: &str,
+        now: ServerGrounds,
+    ) -> io::Result<Vec<String>> {
+        let key = folder_key(root)?;
+        let stored = self.read()?;
+        let then = stored.servers.get(&key).and_then(|all| all.get(server));
+        if let Some(then) = then.filter(|then| then.settings == now.settings) {
+            let all = then.paths.keys().chain(now.paths.keys());
+            let all = all.filter(|path| then.paths.get(*path) != now.paths.get(*path));
+            let mut changed: Vec<String> = all.cloned().collect();
+            changed.sort();
+            changed.dedup();
+            return Ok(changed);
+        }
+        self.change(|stored| {
+            let all = stored.servers.entry(key).or_default();
+            all.insert(server.to_owned(), now);
+        })?;
+        Ok(Vec::new())
     }
 
     /// A command made the `aside.toml` of a workspace, with this text.
@@ -204,6 +257,13 @@ impl TrustStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::default()),
             Err(error) => return Err(error),
         };
+        if !private::is_own(&file)? {
+            let what = format!(
+                "{} belongs to another user; remove it and trust again",
+                self.path().display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
         serde_json::from_reader(io::BufReader::new(file.take(STORE_BYTES))).map_err(|_| {
             let what = format!(
                 "{} is damaged; remove it and trust again",
@@ -237,90 +297,6 @@ fn folder_key(root: &Path) -> io::Result<String> {
             io::Error::new(io::ErrorKind::InvalidData, what)
         })?;
     Ok(text.to_owned())
-}
-
-/// Every word of every command in the file: of local tools, and of MCP servers with their arguments.
-fn command_words(text: &str) -> Vec<String> {
-    let Ok(file) = Node::from_toml(text) else {
-        return Vec::new();
-    };
-    let file = file.into_value();
-    let each = |table: Option<&Value>| {
-        let table = table.and_then(Value::as_object);
-        table
-            .into_iter()
-            .flat_map(|table| table.values().cloned())
-            .collect::<Vec<_>>()
-    };
-    let tools = each(file.pointer("/conversation/tools"));
-    let servers = each(file.pointer("/mcp/servers"));
-    let mut words = Vec::new();
-    for value in tools
-        .iter()
-        .chain(&servers)
-        .flat_map(|entry| [&entry["command"], &entry["args"]])
-    {
-        match value {
-            Value::String(word) => words.push(word.clone()),
-            Value::Array(list) => {
-                words.extend(list.iter().filter_map(Value::as_str).map(ToOwned::to_owned))
-            }
-            _ => {}
-        }
-    }
-    words
-}
-
-/// The files that words of commands name, each looked at once.
-struct Programs<'a> {
-    root: &'a Path,
-    known: BTreeMap<PathBuf, String>,
-    /// Bytes that may still be read.
-    left: u64,
-}
-
-impl<'a> Programs<'a> {
-    fn of(root: &'a Path) -> Self {
-        Self {
-            root,
-            known: BTreeMap::new(),
-            left: PROGRAM_BYTES,
-        }
-    }
-
-    /// Path that a word names, from the root. A word that names nothing is watched too, because a file could appear.
-    fn look(&mut self, word: &str) -> io::Result<String> {
-        let Ok(path) = self.root.join(word).canonicalize() else {
-            return Ok("nothing".into());
-        };
-        if !path.starts_with(self.root) {
-            return Ok(format!("outside: {}", path.display()));
-        }
-        if let Some(known) = self.known.get(&path) {
-            return Ok(known.clone());
-        }
-        let about = path.metadata()?;
-        let what = if about.is_dir() {
-            "folder".into()
-        } else if about.is_file() {
-            self.digest(&path)?
-        } else {
-            "no file".into()
-        };
-        self.known.insert(path, what.clone());
-        Ok(what)
-    }
-
-    fn digest(&mut self, path: &Path) -> io::Result<String> {
-        let file = regular::open(path)?;
-        let length = file.metadata()?.len();
-        self.left = self.left.checked_sub(length).ok_or_else(|| {
-            io::Error::other(
-                "the files that commands in its aside.toml name cannot be watched: together they are over 256 MiB",
-            )
-        })?;
-        aside_base::digest::of_reader(file.take(length))
-    }
 }
 
 #[cfg(test)]

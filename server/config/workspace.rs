@@ -178,14 +178,14 @@ impl Weaker<'_> {
                 self.is_tightening("defaults", key, value).into()
             }
             ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
-            // What goes with a request may be a secret of the user's, and the place is the workspace's. What holds a
-            // server is the user's business. The files that a command names are watched from the root of the workspace.
+            // What goes with a request may be a secret of the user's, and the place is the workspace's; so may each
+            // variable of the user's be. What holds a server is the user's business. The files that a command names are watched from the root of the workspace.
             [
                 "mcp",
                 "servers",
                 _,
-                "headers" | "headers_env" | "bearer_token_env" | "oauth_client_id" | "cwd"
-                | "pid_namespace",
+                "headers" | "headers_env" | "bearer_token_env" | "oauth_client_id" | "env_vars"
+                | "cwd" | "may_change" | "pid_namespace",
                 ..,
             ] => KeyVerdict::Ignore,
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {

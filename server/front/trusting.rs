@@ -49,7 +49,11 @@ fn startable(of: &Startable) -> String {
     };
     let environment = match of.environment.as_slice() {
         [] => String::new(),
-        names => format!(", with {} set", names.join(", ")),
+        set => format!(", with {} set", one_line(&set.join(", "))),
     };
-    format!("  {kind} {}: {what}{environment}\n", of.name)
+    let program = match &of.program {
+        None => String::new(),
+        Some(program) => format!(", which is {}", one_line(&program.to_string_lossy())),
+    };
+    format!("  {kind} {}: {what}{program}{environment}\n", of.name)
 }

@@ -17,7 +17,7 @@ use rmcp::transport::auth::{
     CredentialStore, OAuthState, StoredCredentials,
 };
 use tokio::time::timeout;
-use url::Url;
+use url::{Host, Url};
 
 use super::settings::{HideSecrets, ServerAddress};
 
@@ -63,7 +63,14 @@ impl BegunLogin {
             let address = state.get_authorization_url().await?;
             Ok(Self { state, address })
         };
-        in_time(begun).await
+        let begun: Self = in_time(begun).await?;
+        match is_page(&begun.address) {
+            true => Ok(begun),
+            false => Err(format!(
+                "`{}` is no page to log in at: it must begin with https://",
+                short_line(&begun.address, 80)
+            )),
+        }
     }
 
     /// Completes the login with the address that the browser was redirected to, and stores the tokens.
@@ -71,6 +78,13 @@ impl BegunLogin {
     /// # Errors
     /// A sentence with the reason why there are no tokens.
     pub async fn finish(mut self, came_back: &str) -> Result<(), String> {
+        let is_ours = came_back
+            .trim()
+            .strip_prefix(REDIRECT)
+            .is_some_and(|rest| rest.starts_with('?'));
+        if !is_ours {
+            return Err(format!("the address does not begin with {REDIRECT}?"));
+        }
         in_time(self.state.handle_callback_url(came_back.trim())).await
     }
 }
@@ -124,6 +138,20 @@ async fn in_time<T>(step: impl Future<Output = Result<T, AuthError>>) -> Result<
         Ok(done) => done.map_err(|error| short_line(&error.to_string(), 300)),
         Err(_) => Err(format!("no answer within {} s", STEP_TIMEOUT.as_secs())),
     }
+}
+
+/// Whether an address is a page that a browser loads safely: with TLS, or from this computer.
+fn is_page(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else {
+        return false;
+    };
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_here)
 }
 
 fn path(folder: &Path, url: &Url) -> PathBuf {
@@ -204,4 +232,24 @@ impl CredentialStore for LoginFile {
 
 fn unusable(error: io::Error) -> AuthError {
     AuthError::CredentialStoreError(format!("cannot use the login file: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_are_opened_in_a_browser() {
+        for (address, is_one) in [
+            ("https://login.example/authorize?x=y", true),
+            ("http://127.0.0.1:8080/authorize", true),
+            ("http://[::1]/authorize", true),
+            ("http://login.example/authorize", false),
+            ("file:///etc/passwd", false),
+            ("javascript:alert(1)", false),
+            ("vscode://x", false),
+        ] {
+            assert_eq!(is_page(address), is_one, "{address}");
+        }
+    }
 }

@@ -8,13 +8,12 @@ use std::{
 };
 
 use aside_base::{
-    environment::can_start,
-    lock,
+    lock, open_places,
     visible::{printable, short_line},
 };
 use aside_tool::{
     process::{
-        Job,
+        FoundIn, Job,
         spoken::{Spoken, SpokenPipes},
     },
     sandbox::Walls,
@@ -89,23 +88,20 @@ async fn started(
     noise: &Arc<Noise>,
     version: ProtocolVersion,
 ) -> Result<Connection, OpenFault> {
-    if !is_there(program) {
-        let named = short_line(&program.command, 80);
-        let why = format!(
-            "the program `{named}` was not found; install it, or correct the server's `command`"
-        );
-        return Err(OpenFault {
-            wants_newer: false,
-            why,
-        });
-    }
     let walls = ground.walls.clone().filter(|_| program.pid_namespace);
     let is_kept = walls.is_some();
     let failed = |why: String| OpenFault {
         wants_newer: false,
         why,
     };
-    let cwd = folder(program.cwd.as_deref(), &ground.root).map_err(failed)?;
+    let cwd = program.folder(&ground.root).map_err(failed)?;
+    is_there(program, &cwd).map_err(failed)?;
+    if let Some(check) = program.check.clone() {
+        let looked = tokio::task::spawn_blocking(move || check()).await;
+        looked
+            .unwrap_or_else(|_| Err("what it starts from could not be looked up".to_owned()))
+            .map_err(failed)?;
+    }
     let started = start(program, ground, cwd, walls);
     let (process, pipes) =
         started.map_err(|error| failed(format!("it cannot be started: {error}")))?;
@@ -140,36 +136,30 @@ async fn started(
     }
 }
 
-/// Whether the program exists, as far as that can be told before the start. A path is not checked.
-fn is_there(program: &ServerProgram) -> bool {
+/// Looks whether the program exists and may be started outside the sandbox, as far as that can be told before the start.
+/// A path is not checked.
+///
+/// # Errors
+/// The reason why it cannot be started.
+fn is_there(program: &ServerProgram, cwd: &Path) -> Result<(), String> {
+    if program.command.contains('/') {
+        return Ok(());
+    }
     let named = program.environment.iter().find(|(name, _)| name == "PATH");
     let path = match named {
-        Some((_, path)) => Some(path.into()),
-        None => env::var_os("PATH"),
+        Some((_, path)) => path.into(),
+        None => env::var_os("PATH").unwrap_or_default(),
     };
-    program.command.contains('/') || can_start(&program.command, path.as_deref())
-}
-
-/// The working directory for a server. A relative `cwd` must not lead out of the workspace, not even through links.
-fn folder(cwd: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
-    let Some(cwd) = cwd else {
-        return Ok(root.to_owned());
-    };
-    let named = short_line(&cwd.to_string_lossy(), 80);
-    let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());
-    let Some(found) = found else {
-        return Err(format!(
-            "the folder `{named}` does not exist; create it, or correct the server's `cwd`"
-        ));
-    };
-    let is_inside = root
-        .canonicalize()
-        .is_ok_and(|root| found.starts_with(root));
-    match cwd.is_absolute() || is_inside {
-        true => Ok(found),
-        false => Err(format!(
-            "`{named}` leads out of the workspace; set the server's `cwd` to an absolute path"
-        )),
+    let found = open_places::known().program(program.command.as_ref(), cwd, &path);
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let named = short_line(&program.command, 80);
+            Err(format!(
+                "the program `{named}` was not found; install it, or correct the server's `command`"
+            ))
+        }
+        Err(error) => Err(format!("it cannot be started: {error}")),
+        Ok(_) => Ok(()),
     }
 }
 
@@ -192,6 +182,7 @@ fn start(
         time: Duration::MAX,
         drain: Duration::ZERO,
         walls,
+        found_in: FoundIn::Approved,
     };
     Spoken::start(&job, &ground.holder)
 }

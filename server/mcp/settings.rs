@@ -1,13 +1,13 @@
 //! The configuration of a server.
 
 use std::{
-    fmt,
-    path::PathBuf,
+    env, fmt,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use aside_base::lock;
+use aside_base::{lock, open_places, visible::short_line};
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
@@ -54,13 +54,18 @@ pub struct ServerProgram {
     pub command: String,
     /// Arguments of the program.
     pub args: Vec<String>,
-    /// Working directory: absolute, or relative to the workspace; `None` for the workspace.
+    /// Working directory: absolute, or relative to the workspace; `None` for the user's home.
     pub cwd: Option<PathBuf>,
     /// Environment beyond the allow-list. Values may be secrets.
     pub environment: Vec<(String, String)>,
     /// Whether to run it in a PID namespace if possible.
     pub pid_namespace: bool,
+    /// A look before each start at what it starts from.
+    pub check: Option<StartCheck>,
 }
+
+/// A look at what a server starts from, on a blocking thread: the reason why it must not start, as a clause.
+pub type StartCheck = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// Environment in which local servers are started.
 #[derive(Clone, Debug)]
@@ -173,6 +178,37 @@ impl McpDefinition {
                 parts.extend(digests.iter().map(String::as_str));
                 aside_base::digest::of_parts(&parts)
             }
+        }
+    }
+}
+
+impl ServerProgram {
+    /// The folder that the server starts in. That is the home, and not the workspace, whose files must not be taken for
+    /// programs of the user. A relative `cwd` must not lead out of the workspace, not even through links.
+    ///
+    /// # Errors
+    /// A folder that is not there, or that a relative `cwd` must not lead to.
+    pub fn folder(&self, root: &Path) -> Result<PathBuf, String> {
+        let Some(cwd) = &self.cwd else {
+            let home = env::var_os("HOME").map(PathBuf::from);
+            let home = home.filter(|home| home.is_dir() && !open_places::known().hold(home));
+            return Ok(home.unwrap_or_else(|| PathBuf::from("/")));
+        };
+        let named = short_line(&cwd.to_string_lossy(), 80);
+        let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());
+        let Some(found) = found else {
+            return Err(format!(
+                "the folder `{named}` does not exist; create it, or correct the server's `cwd`"
+            ));
+        };
+        let is_inside = root
+            .canonicalize()
+            .is_ok_and(|root| found.starts_with(root));
+        match cwd.is_absolute() || is_inside {
+            true => Ok(found),
+            false => Err(format!(
+                "`{named}` leads out of the workspace; set the server's `cwd` to an absolute path"
+            )),
         }
     }
 }

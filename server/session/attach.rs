@@ -3,9 +3,10 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{Path, absolute},
 };
 
+use aside_base::{secrets::is_secret, system::folders::real_path};
 use aside_turn::attachment::{Attachment, Content, Media, MediaType};
 
 use super::blobs::Blobs;
@@ -85,6 +86,16 @@ pub enum AttachError {
         /// The first line of the part, counted from 1.
         line: u32,
     },
+    /// The file is a link to another one that may hold secrets.
+    #[error(
+        "{name} leads to {target}, which may hold secrets; attach that file itself if you mean it"
+    )]
+    Secret {
+        /// Name of the attachment.
+        name: String,
+        /// The file that was opened.
+        target: String,
+    },
     /// A part was requested of a file without lines.
     #[error("{name} is {what}, which has no lines to choose from; attach it without a range")]
     NoLines {
@@ -118,6 +129,15 @@ impl AttachedFile {
             Ok((file, size))
         };
         let (file, size) = open().map_err(unreadable(name))?;
+        // Whoever names a secret means it; whoever names a link to one may not know.
+        let real = real_path(&file).map_err(unreadable(name))?;
+        let named = absolute(path).unwrap_or_else(|_| path.to_owned());
+        if is_secret(&real) && !is_secret(&named) {
+            return Err(AttachError::Secret {
+                name: name.to_owned(),
+                target: real.display().to_string(),
+            });
+        }
         Self::read_sized(name, file, size)
     }
 

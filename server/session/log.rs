@@ -70,7 +70,13 @@ impl Log {
     fn open_locked(folder: &Path, lock: Lock) -> io::Result<Self> {
         let mut options = File::options();
         options.read(true).append(true).create(true);
-        let file = cautious(for_user_alone(&mut options)).open(folder.join(EVENTS))?;
+        let events = folder.join(EVENTS);
+        if events.is_symlink() && events.is_file() {
+            return Err(io::Error::other(
+                "its events.jsonl is a link to another file",
+            ));
+        }
+        let file = cautious(for_user_alone(&mut options)).open(events)?;
         let about = file.metadata()?;
         if is_pipe(&about) {
             return Err(io::Error::other("its events.jsonl is a pipe"));

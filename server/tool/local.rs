@@ -124,6 +124,7 @@ impl LocalTool {
             ..
         } = run;
         let root = context.files.root().to_owned();
+        let found_in = probe::found_in(&held.held, context);
         let mut words = self.definition.command.iter().map(OsString::from);
         let job = Job {
             call: work.call,
@@ -134,6 +135,7 @@ impl LocalTool {
             time: context.limits.time,
             drain: context.limits.drain,
             walls: None,
+            found_in,
         };
         let input = self.input(work, context);
         let mut hold = Hold::new(held, work, context).await?;
@@ -220,11 +222,14 @@ impl Tool for LocalTool {
 fn programs(root: &Path, command: &[String]) -> Vec<String> {
     let named = command.iter().filter_map(|word| {
         let path = root.join(word).canonicalize().ok()?;
-        let digest = || {
-            let file = regular::open(&path).ok()?;
-            aside_base::digest::of_reader(file.take(PROGRAM)).ok()
-        };
-        path.starts_with(root).then(|| digest().unwrap_or_default())
+        path.starts_with(root).then(|| digest_of(&path))
     });
     named.collect()
+}
+
+/// SHA-256 of a file that an approval is bound to; empty where there is none.
+pub(super) fn digest_of(path: &Path) -> String {
+    let file =
+        regular::open(path).and_then(|file| aside_base::digest::of_reader(file.take(PROGRAM)));
+    file.unwrap_or_default()
 }

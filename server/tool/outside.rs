@@ -51,6 +51,10 @@ const NETWORK: &str = "it wants to reach what the sandbox lets nothing reach";
 const PRIVILEGES: &str = "it wants privileges, of which there are none inside the sandbox";
 const SOCKETS: &str = "it wants to reach another program, which the sandbox lets nothing do";
 
+/// The reason why a person is asked again each time.
+const ONCE: &str =
+    "\nCommands inside may change what it runs, so that it can be let out for this once alone.";
+
 /// A command as it would run outside.
 #[derive(Clone, Debug)]
 pub(super) struct OutsideCommand<'a> {
@@ -60,6 +64,8 @@ pub(super) struct OutsideCommand<'a> {
     pub(super) cwd: &'a Path,
     /// A rule that would let it run outside unasked, as a sentence.
     pub(super) rule: Option<String>,
+    /// Whether it may be let out for longer than once.
+    pub(super) may_last: bool,
 }
 
 /// What a command wanted that failed because of the sandbox, as far as its output says; none where it did not fail, or
@@ -92,7 +98,8 @@ impl OutsideCommand<'_> {
     /// Whether a person let it run outside before, for the turn or for good.
     pub(super) fn is_allowed(&self, context: &ToolContext) -> bool {
         let hash = self.hash();
-        context.sandbox.is_let_out(&hash) || (context.approved)(&hash)
+        // Looked at again: what it names may be there only now.
+        self.may_last && (context.sandbox.is_let_out(&hash) || (context.approved)(&hash))
     }
 
     /// Asks a person, if one is there, whether it may run outside, as inside it failed: `why`. False where nobody is
@@ -119,8 +126,14 @@ impl OutsideCommand<'_> {
         let why = context.sandbox.with_made(why.to_owned());
         let mut context = self.shown();
         context += &format!("\nInside it failed: {why}.\nOutside it can do all that you can.");
-        if let Some(rule) = &self.rule {
+        if let Some(rule) = self.rule.as_ref().filter(|_| self.may_last) {
             context += &format!("\n{rule}");
+        }
+        let mut options = Permission::words(false);
+        if !self.may_last {
+            let lasts = [Permission::Turn, Permission::Always].map(Permission::word);
+            options.retain(|word| !lasts.contains(&word.as_str()));
+            context += ONCE;
         }
         Question {
             context: Some(context),
@@ -129,9 +142,7 @@ impl OutsideCommand<'_> {
             ..Question::new(
                 QUESTION,
                 format!("{}?", self.title()),
-                AnswerType::Select {
-                    options: Permission::words(false),
-                },
+                AnswerType::Select { options },
             )
         }
     }

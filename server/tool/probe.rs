@@ -13,7 +13,10 @@ use std::{
 
 use super::{
     ToolContext,
-    process::quiet::{Quiet, read_quietly},
+    process::{
+        FoundIn,
+        quiet::{Quiet, read_quietly},
+    },
     sandbox::{
         Confinement, Means, Missing, SandboxRules, mend, place_search::ListedFolders,
         places::KnownPlaces, setting,
@@ -48,6 +51,16 @@ pub(super) async fn confinement(context: &Arc<ToolContext>) -> Confinement {
         .means
         .get_or_init(|| stands(rules, context.files.root(), &context.supervisor));
     rules.confine(found.await.as_ref())
+}
+
+/// Folders in which a command finds programs. Where the sandbox works, a command outside of it must not take what one
+/// inside has put into a folder of `PATH`.
+pub(super) fn found_in(held: &Confinement, context: &ToolContext) -> FoundIn {
+    let stands = matches!(context.sandbox.means.get(), Some(Ok(_)));
+    match held {
+        Confinement::Outside(_) if stands => FoundIn::SafeFolders,
+        Confinement::Inside(_) | Confinement::Outside(_) | Confinement::Free => FoundIn::Everywhere,
+    }
 }
 
 /// Tries whether walls stand around a command of this workspace. `holder` is the program that holds child processes.

@@ -8,6 +8,7 @@
 mod kept;
 pub mod quiet;
 pub mod spoken;
+mod surroundings;
 
 use std::{
     ffi::OsString,
@@ -19,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{environment, visible::printable};
+use aside_base::visible::printable;
 use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
@@ -29,7 +30,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::kept::BoundedOutput;
-use self::kept::CHUNK;
+pub use self::surroundings::FoundIn;
+use self::{kept::CHUNK, surroundings::surroundings};
 
 use super::{
     ToolContext,
@@ -66,6 +68,8 @@ pub struct Job {
     pub drain: Duration,
     /// Confinement, if any.
     pub walls: Option<Walls>,
+    /// Folders of `PATH` in which it and its own programs are found.
+    pub found_in: FoundIn,
 }
 
 /// End of a command, of which no process is left.
@@ -283,6 +287,7 @@ enum Errors {
 }
 
 fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<RunningCommand> {
+    let (program, env) = surroundings(&job.program, &job.cwd, &job.env, job.found_in)?;
     let (ours, theirs) = UnixStream::pair()?;
     let (output, write) = io::pipe()?;
     let (errors, write_errors) = match wires.errors {
@@ -313,12 +318,11 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
             .args(&walls.args);
     }
     command
-        .arg(&job.program)
+        .arg(&program)
         .args(&job.args)
         .current_dir(&job.cwd)
         .env_clear()
-        .envs(environment::for_children(std::env::vars_os()))
-        .envs(job.env.iter().cloned())
+        .envs(env)
         .env(name, value)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stderr(write_errors)
@@ -439,7 +443,8 @@ impl CommandEnd {
             }
             Self::TimedOut => format!(
                 "Stopped after {} s, with all its processes; raise timeout_seconds where that is allowed, or do less at once.",
-                time.as_secs()
+                // The limit of a tool is that of the turn, less a moment.
+                time.as_millis().div_ceil(1000)
             ),
             Self::Cancelled => "Cancelled.".to_owned(),
             Self::Lost => {

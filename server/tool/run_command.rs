@@ -1,13 +1,16 @@
 //! `run_command`: a command line, through `sh -c`.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use aside_base::visible::{in_sight, short_line, visible};
+use aside_base::{
+    open_places::{self, OpenPlaces},
+    visible::{in_sight, short_line, visible},
+};
 use aside_turn::{
     effect::CallWork,
     input::{Preview, ToolOutcome, ToolOutput},
@@ -17,13 +20,14 @@ use aside_turn::{
 use super::{
     BuiltIn, CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
     hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended, remark, warning},
+    local::digest_of,
     off_thread,
     outside::{self, OutsideCommand},
     probe,
     process::{self, CommandEnd, Ended, Job},
     sandbox::{
         self, CommandDecision, Confinement,
-        commands::{Verdict, sparing, verdict},
+        commands::{Verdict, may_last, sparing, verdict},
     },
     workspace::Folder,
 };
@@ -147,6 +151,7 @@ impl CommandPlan {
             command: &self.args.command,
             cwd: &self.cwd.real,
             rule: sparing(rules, &self.args.command, true),
+            may_last: may_last(&self.args.command, &self.cwd.real, &open_places(context)),
         }
     }
 }
@@ -176,6 +181,7 @@ impl Tool for RunCommand {
             command: &args.command,
             cwd: &cwd.real,
             rule: None,
+            may_last: may_last(&args.command, &cwd.real, &open_places(&context)),
         };
         let is_let_out = matches!(held, Confinement::Inside(_)) && outside.is_allowed(&context);
         if is_let_out {
@@ -193,9 +199,17 @@ impl Tool for RunCommand {
             Confinement::Inside(_) => outside.parts_as("run_command in the sandbox"),
             Confinement::Outside(_) | Confinement::Free => outside.parts_as("run_command"),
         };
+        // Outside, what is approved is also what lies in the files that the line names.
+        let named = match decision.held {
+            Confinement::Outside(_) => files_named(&outside, &context),
+            Confinement::Inside(_) | Confinement::Free => Vec::new(),
+        };
+        let parts = parts.into_iter().chain(named);
         let is_outside = matches!(decision.held, Confinement::Outside(_));
         let advice = match verdict {
-            Verdict::Silent | Verdict::Allow => sparing(rules, &args.command, is_outside),
+            Verdict::Silent | Verdict::Allow if outside.may_last || !is_outside => {
+                sparing(rules, &args.command, is_outside)
+            }
             _ => None,
         };
         let notes: Vec<String> = unsaved.clone().into_iter().chain(advice).collect();
@@ -219,6 +233,25 @@ impl Tool for RunCommand {
     }
 }
 
+/// The folders in which commands inside the sandbox may write.
+fn open_places(context: &ToolContext) -> OpenPlaces {
+    let rules = &context.sandbox.rules;
+    let places = open_places::known().and(&rules.writable);
+    places.and(&[context.files.root().to_owned()])
+}
+
+/// Digests of the files that a line names and a command inside the sandbox may write.
+fn files_named(outside: &OutsideCommand<'_>, context: &ToolContext) -> Vec<String> {
+    let places = open_places(context);
+    let words = outside.command.split_whitespace();
+    let mut paths: Vec<PathBuf> = words
+        .flat_map(|word| places.all_named(word, outside.cwd))
+        .collect();
+    paths.sort();
+    paths.dedup();
+    paths.iter().map(|path| digest_of(path)).collect()
+}
+
 /// Text for the model if a person did not let a command run outside.
 const REFUSED: &str =
     " The user was asked and does not let it run outside; do not try it in another way.";
@@ -239,6 +272,7 @@ async fn run_held(
     cancelled: &CancellationToken,
 ) -> Result<HeldRun, String> {
     let was_inside = matches!(held.held, Confinement::Inside(_));
+    let found_in = probe::found_in(&held.held, context);
     let program = match &held.held {
         Confinement::Inside(means) => means.shell.clone().into(),
         Confinement::Outside(_) | Confinement::Free => sandbox::shell(context.files.root()),
@@ -252,6 +286,7 @@ async fn run_held(
         time: plan.time(context),
         drain: context.limits.drain,
         walls: None,
+        found_in,
     };
     let mut hold = Hold::new(held, work, context).await?;
     let ended = loop {

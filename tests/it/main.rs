@@ -18,6 +18,7 @@ mod process;
 mod readme;
 mod run;
 mod sandbox;
+mod starts;
 mod streaming;
 mod structure;
 mod terminal;

@@ -2,6 +2,7 @@
 
 mod asks;
 mod ends;
+mod grounds;
 mod hostile;
 mod import;
 mod login;
@@ -84,16 +85,16 @@ fn told(world: &TestWorld, tool: &str, args: &[&str]) -> String {
     world.log().told("call").to_owned()
 }
 
-/// The processes of servers that run in the workspace. They know themselves by other numbers.
+/// The processes of servers that run in the home. They know themselves by other numbers.
 pub(crate) fn left(world: &TestWorld) -> Vec<String> {
-    let work = world.at("").canonicalize().unwrap();
+    let home = world.at("../home").canonicalize().unwrap();
     let is_server = |process: &Path| {
         let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
         let mut words = arguments.split(|byte| *byte == 0).skip(1);
         words
             .next()
             .is_some_and(|word| word.ends_with(b"/server.py"))
-            && fs::read_link(process.join("cwd")).is_ok_and(|at| at == work)
+            && fs::read_link(process.join("cwd")).is_ok_and(|at| at == home)
     };
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let processes = processes.map(|process| process.path());

@@ -1,5 +1,6 @@
 // Finds the server's program, and proves that it runs before it is started.
 import { execFile } from 'node:child_process';
+import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -19,10 +20,24 @@ function places(extension: string): Place[] {
   // A relative folder would be one of the workspace.
   const folders = (process.env.PATH ?? '')
     .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder));
+    // Not from the project, in which a model's commands write.
+    .filter((folder) => path.isAbsolute(folder) && !inWorkspace(folder));
   return all.concat(
     folders.map((folder) => ({ origin: 'PATH', file: path.join(folder, program) })),
   );
+}
+
+/** Whether a folder, links followed, lies in a folder that is open here. */
+function inWorkspace(folder: string): boolean {
+  const real = (place: string) => {
+    try {
+      return fs.realpathSync(place);
+    } catch {
+      return place;
+    }
+  };
+  const lies = (root: string) => !path.relative(root, real(folder)).startsWith('..');
+  return (vscode.workspace.workspaceFolders ?? []).some(({ uri }) => lies(real(uri.fsPath)));
 }
 
 /** The first program that prints its version; `tried` gets a line for each candidate, with the reason. */

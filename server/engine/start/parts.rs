@@ -8,6 +8,7 @@ use super::{
     config::TurnConfig,
     error::StartError,
     request::TurnRequest,
+    sandbox::own_folders,
     servers::exposed,
     system::{inquiry_system, system_text},
     tools::ToolSet,
@@ -17,7 +18,7 @@ use crate::engine::{
     drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
     models::Models,
 };
-use aside_config::{ModelId, RunContext, ToolFacts, settings::Settings};
+use aside_config::{Configuration, ModelId, RunContext, ToolFacts, settings::Settings};
 use aside_provider::{Head, Provider};
 use aside_tool::{Tool, ToolLimits, sandbox::SandboxRules};
 
@@ -48,9 +49,8 @@ impl TurnParts {
     /// [`StartError::Usage`] or [`StartError::NoProvider`].
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
         // No server is started without trust.
-        let settings = &config.configuration.settings;
         let (from_servers, mut warnings) = match config.trusted && config.is_workspace {
-            true => server_tools(engine, settings, &config.request).await,
+            true => server_tools(engine, &config.configuration, &config.request).await,
             false => (Vec::new(), Vec::new()),
         };
         let more = engine.own_tools().iter().chain(&config.client_tools);
@@ -62,6 +62,7 @@ impl TurnParts {
             &run.toggles,
             &run.answers,
         )?;
+        warnings.append(&mut tools.left_out);
         // With tools from a client, settings for unknown tools may be meant for another client.
         if config.client_tools.is_empty() {
             warnings.extend(tools.unknown(&config.configuration.settings));
@@ -89,6 +90,7 @@ impl TurnParts {
             system: system_text(
                 settings,
                 Some(&*config.request.root).filter(|_| config.is_workspace),
+                own_folders(engine.state_dir()),
             ),
             limits: tool_limits(&settings.conversation.limits),
             sandbox,
@@ -100,12 +102,15 @@ impl TurnParts {
 /// The tools of MCP servers, and warnings about servers.
 async fn server_tools(
     engine: &Engine,
-    settings: &Settings,
+    configuration: &Configuration,
     request: &TurnRequest,
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+    let settings = &configuration.settings;
     let (mut all, mut warnings) = (Vec::new(), exposed(settings).collect::<Vec<_>>());
     let lease = request.servers.as_ref();
-    let offered = engine.server_tools(settings, &request.root, lease).await;
+    let offered = engine
+        .server_tools(configuration, &request.root, lease)
+        .await;
     for offered in offered {
         let name = offered.name;
         match offered.tools {

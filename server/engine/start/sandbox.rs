@@ -1,11 +1,8 @@
 //! The configured sandbox.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use super::config::TurnConfig;
+use super::{config::TurnConfig, trust::place};
 use crate::engine::Engine;
 use aside_config::{
     settings::{SandboxState, Settings},
@@ -28,9 +25,8 @@ impl Engine {
         unsandboxed: bool,
     ) -> Result<SandboxRules, String> {
         let (settings, commands) = (&settings.sandbox, settings.commands.clone());
-        let home = env::var_os("HOME").map(PathBuf::from);
         let folders = settings.writable.iter();
-        let folders = folders.map(|folder| place(folder, home.as_deref()));
+        let folders = folders.map(|folder| place(folder));
         Ok(SandboxRules {
             unsandboxed,
             off: settings.state == SandboxState::Off,
@@ -84,16 +80,6 @@ fn allowed(host: &str) -> Result<AllowedHost, String> {
     AllowedHost::parse(host).map_err(|what| format!("sandbox.hosts: `{host}` {what}"))
 }
 
-fn place(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {
-    let path = match folder.strip_prefix("~/").zip(home) {
-        Some((below, home)) => home.join(below),
-        None => folder.into(),
-    };
-    path.is_absolute()
-        .then_some(path)
-        .ok_or_else(|| format!("sandbox.writable: `{folder}` must be absolute or begin with `~/`"))
-}
-
 /// Folders with Aside's own files, which decide what may run: the state directory, the default one if another is in
 /// use, and the user's settings.
 pub(super) fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
@@ -101,19 +87,4 @@ pub(super) fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
     own.extend(default_state_dir());
     own.extend(user_folders());
     own
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_must_be_absolute_or_in_home() {
-        let home = Some(Path::new("/home/u"));
-        assert_eq!(place("/x", home), Ok("/x".into()));
-        assert_eq!(place("~/.npm", home), Ok("/home/u/.npm".into()));
-        let wrong = "sandbox.writable: `.npm` must be absolute or begin with `~/`";
-        assert_eq!(place(".npm", home), Err(wrong.into()));
-        assert!(place("~/.npm", None).is_err());
-    }
 }

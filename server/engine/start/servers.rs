@@ -5,7 +5,12 @@ use std::{
     time::Duration,
 };
 
-use aside_config::settings::{McpServer, ProtocolSetting, Settings};
+use aside_config::{
+    Configuration,
+    settings::{McpServer, ProtocolSetting, Settings},
+    trust::TrustStore,
+    workspace::DefinitionKind,
+};
 use aside_mcp::{
     ServerLease, ServerTools, begin_login,
     login::{self, BegunLogin},
@@ -19,7 +24,10 @@ use aside_tool::sandbox::Walls;
 use http::{HeaderName, header::AUTHORIZATION};
 use url::Url;
 
-use super::costs::{self, ServerCost};
+use super::{
+    costs::{self, ServerCost},
+    watched,
+};
 use crate::engine::{Engine, models::Models};
 
 /// Default time limit in seconds until a server's tools are known.
@@ -57,7 +65,7 @@ impl Engine {
         let server = settings.mcp.servers.get(name).ok_or_else(|| {
             format!("there is no MCP server {name}; `aside mcp list` lists all servers")
         })?;
-        let definition = definition(name, server, &self.models(settings)).await?;
+        let definition = definition(name, server, &self.models(settings), None).await?;
         match definition.place {
             ServerPlace::Network(address) if address.logins.is_some() => {
                 Ok((address, definition.hide))
@@ -75,17 +83,26 @@ impl Engine {
     /// only. `lease` holds the servers; `None` for the lease of the workspace.
     pub async fn server_tools(
         &self,
-        settings: &Settings,
+        configuration: &Configuration,
         root: &Path,
         lease: Option<&ServerLease>,
     ) -> Vec<ServerTools> {
+        let settings = &configuration.settings;
         let models = self.models(settings);
         let (mut definitions, mut broken) = (Vec::new(), Vec::new());
         for (name, server) in &settings.mcp.servers {
             if server.enabled == Some(false) {
                 continue;
             }
-            match definition(name, server, &models).await {
+            let starts = Starts {
+                root,
+                is_workspaces: configuration
+                    .definitions
+                    .iter()
+                    .any(|it| it.kind == DefinitionKind::McpServer && it.name == *name),
+                store: TrustStore::new(self.state_dir()),
+            };
+            match definition(name, server, &models, Some(starts)).await {
                 Ok(definition) => definitions.push(definition),
                 Err(why) => broken.push(ServerTools {
                     name: name.clone(),
@@ -129,14 +146,30 @@ impl Engine {
     }
 }
 
+/// The surroundings in which a server is started.
+struct Starts<'a> {
+    /// The workspace.
+    root: &'a Path,
+    /// Whether the workspace defines the server: trust covers what it names there.
+    is_workspaces: bool,
+    store: TrustStore,
+}
+
 async fn definition(
     name: &str,
     server: &McpServer,
     models: &Models,
+    starts: Option<Starts<'_>>,
 ) -> Result<McpDefinition, String> {
     let mut secrets = Vec::new();
     let place = match (&server.command, &server.url) {
-        (Some(command), _) => ServerPlace::Program(program(command, server, models, &mut secrets)),
+        (Some(command), _) => {
+            let mut program = program(command, server, models, &mut secrets);
+            if let Some(starts) = starts {
+                starts.settle(name, server, &mut program);
+            }
+            ServerPlace::Program(program)
+        }
         (None, Some(url)) => {
             let url = Url::parse(url).map_err(|error| format!("its `url` is invalid: {error}"))?;
             ServerPlace::Network(ServerAddress {
@@ -193,6 +226,33 @@ fn program(
         cwd: server.cwd.as_ref().map(PathBuf::from),
         environment,
         pid_namespace: server.pid_namespace.unwrap_or(true),
+        check: None,
+    }
+}
+
+impl Starts<'_> {
+    /// Makes the words of a workspace's server whole paths, as it starts elsewhere, and looks at what one of the user's
+    /// starts from.
+    fn settle(self, name: &str, server: &McpServer, program: &mut ServerProgram) {
+        if self.is_workspaces {
+            let whole = |word: &mut String| {
+                let path = self.root.join(&*word);
+                if !word.is_empty() && path.exists() {
+                    *word = path.to_string_lossy().into_owned();
+                }
+            };
+            program.args.iter_mut().for_each(whole);
+            if program.command.contains('/') {
+                whole(&mut program.command);
+            }
+        } else if server.may_change != Some(true) {
+            program.check = watched::check(name, program, self.root, self.store);
+            if program.check.is_some() {
+                // What Python would write beside its modules would be a change of its own.
+                let name = "PYTHONDONTWRITEBYTECODE";
+                program.environment.push((name.to_owned(), "1".to_owned()));
+            }
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The system text of a turn.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aside_config::settings::{AssistantSettings, Settings};
+
+use super::instructions::{INSTRUCTIONS, instructions, opened};
 
 /// Default system text. The workspace's folder follows it.
 const SYSTEM: &str = include_str!("system.md");
@@ -20,8 +22,9 @@ pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
     text
 }
 
-/// System text of a turn. It depends only on the configuration and the workspace, because caches depend on it.
-pub(super) fn system_text(settings: &Settings, root: Option<&Path>) -> String {
+/// System text of a turn. It depends only on the configuration and the workspace, because caches depend on it. `own` are
+/// folders of Aside's own.
+pub(super) fn system_text(settings: &Settings, root: Option<&Path>, own: Vec<PathBuf>) -> String {
     let mut text = settings
         .assistant
         .system_prompt
@@ -36,11 +39,10 @@ pub(super) fn system_text(settings: &Settings, root: Option<&Path>) -> String {
     if let Some(instructions) = &settings.assistant.instructions {
         text += &format!("\n\n{}", instructions.trim_end());
     }
-    let files = root.map(|root| aside_config::instructions(root, root));
-    for (path, instructions) in files.into_iter().flatten() {
+    let workspace = root.and_then(|root| opened(root, own).ok());
+    if let Some(instructions) = workspace.and_then(|workspace| instructions(&workspace)) {
         text += &format!(
-            "\n\nInstructions from {}:\n{}",
-            path.display(),
+            "\n\nInstructions from {INSTRUCTIONS}:\n{}",
             instructions.trim_end()
         );
     }

@@ -41,6 +41,8 @@ pub(super) struct ToolSet {
     pub(super) allowed: BTreeSet<String>,
     /// Full descriptions of the tools that are turned on, by name.
     pub(super) descriptions: IndexMap<String, String>,
+    /// Warnings about tools of MCP servers that were left out.
+    pub(super) left_out: Vec<String>,
 }
 
 impl ToolSet {
@@ -55,9 +57,21 @@ impl ToolSet {
         answers: &[AnswerFlag],
     ) -> Result<Self, StartError> {
         let mut registry = Registry::builtin();
-        for tool in more.cloned().chain(local_tools(settings)) {
+        let (of_servers, own): (Vec<_>, Vec<_>) =
+            more.cloned().partition(|tool| tool.spec().server.is_some());
+        for tool in own.into_iter().chain(local_tools(settings)) {
             let added = registry.add(tool);
             added.map_err(|bad| StartError::Usage(bad.to_string()))?;
+        }
+        // What a server calls its tools keeps no turn from starting.
+        let mut left_out = Vec::new();
+        for tool in of_servers {
+            let server = tool.spec().server.clone().unwrap_or_default();
+            if let Err(bad) = registry.add(tool) {
+                left_out.push(format!(
+                    "A tool of the MCP server {server} is left out: {bad}."
+                ));
+            }
         }
         let enabled = tools_that_are_on(settings, &registry, toggles).map_err(StartError::Usage)?;
         known_answers(&registry, answers).map_err(StartError::Usage)?;
@@ -68,6 +82,7 @@ impl ToolSet {
             allowed: allowed(settings),
             registry: Arc::new(registry),
             enabled,
+            left_out,
         })
     }
 }

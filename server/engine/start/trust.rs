@@ -1,11 +1,12 @@
 //! The configuration of a workspace, and trust in it.
 
 use std::{
+    env,
     io::{self, ErrorKind},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use aside_base::environment;
+use aside_base::{environment, open_places};
 use aside_config::{
     Configuration, FILE_NAME, Problems, Sources,
     settings::McpServer,
@@ -57,6 +58,7 @@ impl Engine {
         root: &Path,
         layers: &Layers,
     ) -> Result<WorkspaceConfig, StartError> {
+        open_places::note(self.open_places(root));
         let mut sources = match &layers.instead {
             Some(instead) => instead.clone(),
             None => Sources::from_process(Some(root))?,
@@ -79,6 +81,8 @@ impl Engine {
             _ => Vec::new(),
         };
         let configuration = aside_config::load(&sources, &tool_defaults())?;
+        let writable = configuration.settings.sandbox.writable.iter();
+        open_places::note(writable.filter_map(|folder| place(folder).ok()));
         let providers = configuration.settings.providers.values();
         let of_providers = providers.filter_map(|provider| provider.api_key_env.as_deref());
         let servers = configuration.settings.mcp.servers.values();
@@ -92,6 +96,17 @@ impl Engine {
             trust_ended,
             is_workspace,
         })
+    }
+
+    /// The workspace, and those that were trusted: commands write in them, or did. One that holds the user's home does
+    /// not count from elsewhere, as hardly a program would be left.
+    fn open_places(&self, root: &Path) -> Vec<PathBuf> {
+        let trusted = TrustStore::new(self.state_dir()).folders();
+        let home = env::var_os("HOME").map(PathBuf::from);
+        let home = home.map(|home| home.canonicalize().unwrap_or(home));
+        let holds_home = |folder: &PathBuf| home.as_ref().is_some_and(|it| it.starts_with(folder));
+        let trusted = trusted.into_iter().filter(|folder| !holds_home(folder));
+        trusted.chain([root.to_owned()]).collect()
     }
 
     /// Returns the trust in the workspace in its current state, and its fingerprint. Blocks on files.
@@ -152,5 +167,36 @@ impl Engine {
                 source,
             }),
         }
+    }
+}
+
+/// A folder of `sandbox.writable`.
+pub(super) fn place(folder: &str) -> Result<PathBuf, String> {
+    let home = env::var_os("HOME").map(PathBuf::from);
+    place_from(folder, home.as_deref())
+}
+
+fn place_from(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {
+    let path = match folder.strip_prefix("~/").zip(home) {
+        Some((below, home)) => home.join(below),
+        None => folder.into(),
+    };
+    path.is_absolute()
+        .then_some(path)
+        .ok_or_else(|| format!("sandbox.writable: `{folder}` must be absolute or begin with `~/`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_must_be_absolute_or_in_home() {
+        let home = Some(Path::new("/home/u"));
+        assert_eq!(place_from("/x", home), Ok("/x".into()));
+        assert_eq!(place_from("~/.npm", home), Ok("/home/u/.npm".into()));
+        let wrong = "sandbox.writable: `.npm` must be absolute or begin with `~/`";
+        assert_eq!(place_from(".npm", home), Err(wrong.into()));
+        assert!(place_from("~/.npm", None).is_err());
     }
 }

@@ -1,11 +1,15 @@
 //! Shows a long change in the user's pager.
 
 use std::{
+    env,
     ffi::OsStr,
     fs::File,
     io::{self, Write},
+    path::Path,
     process::{Command, Stdio},
 };
+
+use aside_base::open_places;
 
 /// The command in `PAGER`; `None` if it is unset or would only print the text.
 #[must_use]
@@ -19,10 +23,17 @@ pub fn pager(named: Option<&OsStr>) -> Option<String> {
 /// # Errors
 /// Fails if the pager cannot be started or fails.
 pub fn show(pager: &str, text: &str, tty: &File) -> io::Result<()> {
-    let mut command = Command::new("sh");
+    let places = open_places::known();
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Not in the workspace, whose files must not be taken for programs of the user.
+    let folder = Path::new("/");
+    let mut command = Command::new(places.program("sh".as_ref(), folder, &path)?);
     command.args(["-c", pager]).stdin(Stdio::piped());
+    command
+        .env("PATH", places.safe_path(&path))
+        .current_dir(folder);
     command.stdout(tty.try_clone()?).stderr(tty.try_clone()?);
-    if std::env::var_os("LESS").is_none() {
+    if env::var_os("LESS").is_none() {
         // Keep colours, and do not use the alternate screen for text that fits.
         command.env("LESS", "FRX");
     }

@@ -161,10 +161,10 @@ mod tests {
              \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file /app/aside.toml:1\n\
              \x20 conversation.tools.lint.command = [\"sh\", \"lint.sh\"]  # from workspace file /app/aside.toml:2\n\
              \x20 mcp.servers.db.command = \"db\"  # from workspace file /app/aside.toml:4\n\
-             \x20 mcp.servers.db.env.KEY = \"[hidden]\"  # from workspace file /app/aside.toml:5\n\
+             \x20 mcp.servers.db.env.KEY = \"hunter2\"  # from workspace file /app/aside.toml:5\n\
              With them, this can be started:\n\
              \x20 tool lint: [\"sh\",\"lint.sh\"]\n\
-             \x20 MCP server db: [\"db\"], with KEY set\n",
+             \x20 MCP server db: [\"db\"], with KEY=hunter2 set\n",
         );
     }
 

@@ -162,3 +162,13 @@ fn bytes_are_kept_beside_the_log() {
     let text = AttachedFile::text("a.txt", "A").keep(&blobs).unwrap();
     assert_eq!(text, Attachment::text("a.txt", "A"));
 }
+
+#[test]
+fn a_link_to_a_secret_is_not_attached_and_the_secret_itself_is() {
+    let (folder, secret) = file(".env", b"TOKEN=canary");
+    let link = folder.path().join("notes.md");
+    std::os::unix::fs::symlink(&secret, &link).unwrap();
+    let told_of = |path: &Path| told(AttachedFile::read_file("x", path));
+    assert!(told_of(&link).contains("which may hold secrets"));
+    assert_eq!(told_of(&secret), "text TOKEN=canary");
+}

@@ -413,3 +413,13 @@ fn a_long_log_costs_what_a_short_one_does() {
         [900, 901, 902]
     );
 }
+
+#[test]
+fn a_link_to_another_file_is_not_appended_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other");
+    fs::write(&other, "kept").unwrap();
+    symlink(&other, folder.path().join(EVENTS)).unwrap();
+    assert!(Log::open(folder.path(), Duration::ZERO).is_err());
+    assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
+}

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    CommandEnd, Errors, Job, Output, PATIENCE, Report, Walls, Wires, start,
+    CommandEnd, Errors, FoundIn, Job, Output, PATIENCE, Report, WallKind, Walls, Wires, start,
     supervisor::{self, DRAIN},
 };
 
@@ -68,6 +68,10 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         env,
         time,
         drain: DRAIN,
+        found_in: match &walls {
+            Some(walls) if walls.kind == WallKind::Sandbox => FoundIn::Everywhere,
+            _ => FoundIn::SafeFolders,
+        },
         walls,
     };
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));

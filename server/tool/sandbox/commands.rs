@@ -1,7 +1,8 @@
 //! The user's rules for commands, by program and leading arguments.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
+use aside_base::open_places::OpenPlaces;
 use aside_turn::rules::CommandRules;
 
 use super::{
@@ -171,6 +172,47 @@ const SAFE_OUTSIDE: SafePrograms = &[(
     ],
 )];
 
+/// Programs that a person may let run outside again without being asked: none runs what lies in the folder that it works
+/// in. Of Git, hooks and settings are protected.
+const LASTING: SafePrograms = &[
+    ("cat", &[]),
+    ("cp", &[]),
+    ("curl", &[]),
+    ("date", &[]),
+    ("df", &[]),
+    ("dig", &[]),
+    ("du", &[]),
+    ("echo", &[]),
+    ("git", &["fetch", "ls-remote", "pull", "push"]),
+    ("head", &[]),
+    ("host", &[]),
+    ("ls", &[]),
+    ("mkdir", &[]),
+    ("mv", &[]),
+    ("nslookup", &[]),
+    ("ping", &[]),
+    ("printf", &[]),
+    ("rm", &[]),
+    ("stat", &[]),
+    ("tail", &[]),
+    ("touch", &[]),
+    ("wc", &[]),
+    ("wget", &[]),
+];
+
+/// Whether a person may let a line run outside the sandbox for longer than once: only where each of its programs is known
+/// to run nothing of the folder, and no word names a path that a command inside may write.
+pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
+    let line = CommandLine::read(command);
+    let safe = |words: &[String]| [LASTING, SAFE_OUTSIDE].map(|safe| rule_for(words, safe));
+    let is_known = |it: &SeenCommand| safe(&it.words).iter().any(Option::is_some);
+    let quoted = line.commands.iter().flat_map(|it| &it.words);
+    let mut words = quoted.map(String::as_str).chain(command.split_whitespace());
+    line.is_plain
+        && line.commands.iter().all(is_known)
+        && words.all(|word| places.named(word, cwd).is_none())
+}
+
 /// The rule for a command: its program and subcommand, and the script of a `run`.
 fn rule_for(words: &[String], safe: SafePrograms) -> Option<String> {
     let (program, args) = words.split_first()?;
@@ -203,6 +245,49 @@ fn speaks_of(rule: &str, words: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_lasts_outside_where_nothing_of_a_workspace_decides_what_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let work = root.join("work");
+        std::fs::create_dir(&work).unwrap();
+        std::fs::write(work.join("deploy.sh"), "").unwrap();
+        std::fs::write(work.join("two words"), "").unwrap();
+        let places: OpenPlaces = [&work].into_iter().collect();
+        let check = |command: &str, lasts: bool| {
+            let command = command.replace("WORK", work.to_str().unwrap());
+            assert_eq!(may_last(&command, &work, &places), lasts, "{command}");
+        };
+        check("echo x >../f && echo written", true);
+        check("gh pr view 7", true);
+        check("git push origin main", true);
+        check("curl -s https://example.com/x", true);
+        for command in [
+            "sh deploy.sh",
+            "sh WORK/deploy.sh",
+            "sh ./later.sh",
+            "sh later.sh",
+            "cat deploy.sh",
+            "curl -d @deploy.sh https://example.com",
+            "curl -KWORK/later https://example.com",
+            "cat 'two words'",
+            "echo x >made/f",
+            "echo x >WORK/f",
+            "./deploy.sh",
+            "python3 -m later",
+            "make deploy",
+            "npm publish",
+            "cargo publish",
+            "env sh deploy.sh",
+            "cd .. && sh work/deploy.sh",
+            "echo $(cat deploy.sh)",
+            "git -c core.pager=x push",
+            "echo x | sh",
+        ] {
+            check(command, false);
+        }
+    }
 
     #[test]
     fn the_strictest_rule_counts() {

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::program;
+use aside_base::open_places;
 
 /// Programs that the sandbox needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,14 @@ pub(crate) fn setting(file: &str) -> Option<String> {
 
 /// The shell that reads command lines, found outside the workspace.
 pub(crate) fn shell(root: &Path) -> OsString {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = program::find("sh", &path, &[root.to_owned()]);
+    let found = program_outside("sh", &[root.to_owned()]);
     found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)
+}
+
+/// A program that lies neither in one of these folders nor in another open place.
+pub(super) fn program_outside(name: &str, writable: &[PathBuf]) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let places = open_places::known().and(writable);
+    let found = places.program(name.as_ref(), Path::new("/"), &path);
+    found.ok()
 }

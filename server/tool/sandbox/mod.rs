@@ -15,13 +15,12 @@
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
-//! | `means`, `program` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
+//! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
 //! | `plain`, `line`, `started` | the commands of a line: exactly, as far as a parser finds them, and those in arguments |
 
 use std::{
     collections::BTreeSet,
-    env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -55,7 +54,6 @@ pub(super) mod mounts;
 pub(super) mod place_search;
 pub(super) mod places;
 mod plain;
-pub(super) mod program;
 mod started;
 mod walls;
 
@@ -65,7 +63,7 @@ pub(super) use self::means::{mend, setting, shell};
 use self::{
     commands::Verdict,
     hosts::AllowedHost,
-    means::{elsewhere, install, os_release},
+    means::{elsewhere, install, os_release, program_outside},
 };
 
 /// The user's settings for the sandbox.
@@ -347,8 +345,7 @@ impl SandboxRules {
     }
 
     fn program_outside(&self, name: &str, root: &Path) -> Option<PathBuf> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        program::find(name, &path, &self.writable(root))
+        program_outside(name, &self.writable(root))
     }
 }
 

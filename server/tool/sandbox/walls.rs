@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,7 @@ use super::{
     places::{KnownPlaces, OpenGap, Places},
     real,
 };
-use crate::workspace::secret_places;
+use aside_base::{environment, secrets::secret_places};
 
 /// Folders that are private to a command.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
@@ -153,8 +153,7 @@ impl SandboxRules {
         let shown = writable.iter().filter_map(|it| top_below(it, &fresh));
         let shown: Vec<PathBuf> = shown.collect();
         let is_shown = |place: &PathBuf| shown.iter().any(|it| place.starts_with(it));
-        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        let secrets = secret_places(&home).into_iter();
+        let secrets = secret_places(&environment::variable).into_iter();
         // The content of a folder that appears empty need not be hidden.
         let hidden: BTreeSet<PathBuf> = secrets
             .chain(self.own.iter().cloned())

@@ -8,12 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::system::{
-    files::{FileId, names},
-    folders::{AsFolder, kind, pass},
+use aside_base::{
+    secrets::folded,
+    system::{
+        files::{FileId, names},
+        folders::{AsFolder, kind, pass},
+    },
 };
-
-use super::names::folded;
 
 /// Maximum number of folders above a file; a deeper file cannot be written.
 const DEPTH: usize = 256;

@@ -20,6 +20,7 @@ use cap_std::{
 
 use aside_base::{
     digest::sha256,
+    secrets,
     system::{
         files::cautious_inside,
         folders::{AsFolder, open_file, real_path},
@@ -380,8 +381,8 @@ impl Workspace {
     fn is_secret(&self, inside: &Path, real: &str) -> bool {
         let has_other_name = inside != Path::new(real);
         let real = self.path.join(real);
-        names::is_secret(&real)
-            || (has_other_name && names::is_secret(inside))
+        secrets::is_secret(&real)
+            || (has_other_name && secrets::is_secret(inside))
             // `/proc` holds the environments of processes.
             || real.starts_with("/proc")
             || self.guard.covers(&real)
@@ -526,12 +527,7 @@ impl std::fmt::Debug for Workspace {
 
 /// Folds a name as a case-insensitive file system would.
 pub(super) fn folded_name(name: &OsStr) -> String {
-    names::folded(name)
-}
-
-/// Usual places of a user's secrets: folders and files below the home, and of the system.
-pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
-    names::secret_places(home)
+    secrets::folded(name)
 }
 
 fn home() -> Option<PathBuf> {

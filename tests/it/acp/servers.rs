@@ -93,7 +93,7 @@ fn sessions_of_one_folder_leave_each_other_their_servers() {
         let (updates, reason) = client.play("Go", |_| choose("once"));
         assert_eq!(reason, "end_turn", "{updates:?}");
     }
-    assert_eq!(world.read("started").lines().count(), 2);
+    assert_eq!(world.read("../home/started").lines().count(), 2);
     assert_eq!(left(&world).len(), 2);
     let close = json!({ "sessionId": sessions[0] });
     client.request("session/close", close);

@@ -121,16 +121,16 @@ fn before_trust_no_server_is_started() {
         .run(&script, &["--mode", "auto", "--unsandboxed"])
         .exits(0);
     assert_eq!(world.log().told("call"), "There is no tool srv__echo.");
-    assert!(!world.at("started").exists());
+    assert!(!world.at("../home/started").exists());
     let listed = world.aside(&["mcp", "list"]).exits(0).says("not trusted");
     assert!(listed.stdout.starts_with("srv  python3 "), "{listed:?}");
-    assert!(!world.at("started").exists());
+    assert!(!world.at("../home/started").exists());
 
     // Nor one of the workspace's own.
     let theirs = TestWorld::new();
     theirs.write("aside.toml", &config("plain", ""));
     theirs.run(&script, &ALLOWED[1..]).exits(0);
-    assert!(!theirs.at("started").exists());
+    assert!(!theirs.at("../home/started").exists());
     theirs.aside(&["trust", "--yes"]).exits(0);
     let listed = theirs.aside(&["mcp", "list"]).exits(0);
     assert!(listed.stdout.contains("  2 tools, about "), "{listed:?}");
@@ -161,7 +161,7 @@ fn a_conversation_in_the_editor_keeps_one_server() {
         client.play(&turn, nobody);
     }
     client.leave();
-    assert_eq!(world.read("started").lines().count(), 1);
+    assert_eq!(world.read("../home/started").lines().count(), 1);
     until("the server has ended", || left(&world).is_empty());
 }
 
@@ -189,7 +189,7 @@ fn the_protocol_is_agreed_on_anew_with_a_server_that_is_started_again() {
         assert!(first.contains("effects are unknown"), "{mode}: {first}");
         assert_eq!(log.told("call 1"), "{}", "{mode}");
         // Each was asked for the older protocol first, and started again where it wanted the newer.
-        assert_eq!(world.read("started").lines().count(), 3, "{mode}");
+        assert_eq!(world.read("../home/started").lines().count(), 3, "{mode}");
     }
 }
 
@@ -201,6 +201,6 @@ fn tools_that_changed_are_there_once_from_the_next_turn_on() {
         let results = two_turns(&world, &calls_each(&["srv__echo", "srv__new0"]), || {});
         assert_eq!(results, NEW_IN_THE_SECOND, "{mode}");
         // Five notices were one change.
-        assert_eq!(world.read("listed").len(), 2, "{mode}");
+        assert_eq!(world.read("../home/listed").len(), 2, "{mode}");
     }
 }

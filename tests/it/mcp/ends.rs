@@ -49,12 +49,12 @@ fn ground(user: User, marks: &[String; 2]) -> SandboxGround {
         )
     });
     world.write(
-        "node_modules/.bin/behind",
+        "../home/node_modules/.bin/behind",
         &format!("#!/bin/sh\n{behind_npx}\n"),
     );
     let open = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(world.at("node_modules/.bin/behind"), open).unwrap();
-    world.write("package.json", "{ \"name\": \"small\" }\n");
+    fs::set_permissions(world.at("../home/node_modules/.bin/behind"), open).unwrap();
+    world.write("../home/package.json", "{ \"name\": \"small\" }\n");
     world.user_config(&format!(
         "[mcp.servers.srv]\ncommand = 'sh'\nargs = {}\n[mcp.servers.two]\ncommand = 'npx'\nargs = {}\n\
          [conversation.tools.srv__echo]\nrun = 'unattended'\n",

@@ -74,7 +74,7 @@ fn a_server_has_processes_of_its_own_and_all_else_that_its_user_has() {
         assert_eq!(seen["network"], namespace("net"));
         assert_eq!([&seen["outside"], &seen["variable"]], ["there", "value"]);
         assert_eq!(seen["null"], "");
-        assert!(ground.world.at("written").exists());
+        assert!(ground.world.at("../home/written").exists());
     }
 }
 

@@ -50,18 +50,18 @@ fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them
         let run = auto_run(&model, &[]);
         let again = || start(&mut ground.command(program(), &run)).end();
         again().exits(0).says("aside.toml").says("aside trust");
-        assert!(!world.at("started").exists());
+        assert!(!world.at("../home/started").exists());
         // A person who looks at it sees what it would start, and then it counts.
         let shown = ground.aside(&["trust", "--yes"]).exits(0);
         assert!((shown.stdout + &shown.stderr).contains("echo x >>started"));
         again().exits(0);
-        assert!(world.at("started").exists());
+        assert!(world.at("../home/started").exists());
         // So does what the user writes there.
-        fs::remove_file(world.at("started")).unwrap();
+        fs::remove_file(world.at("../home/started")).unwrap();
         let changed = world.read("aside.toml") + "# mine\n";
         world.write("aside.toml", &changed);
         ground.hand_over();
         again().exits(0);
-        assert!(world.at("started").exists());
+        assert!(world.at("../home/started").exists());
     }
 }

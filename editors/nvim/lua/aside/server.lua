@@ -20,13 +20,27 @@ function M.run(command, timeout)
   return started and process:wait() or { code = -1, signal = 0, stdout = '', stderr = tostring(process) }
 end
 
+--- The program on PATH, unless it lies in the repository that is open: a model's commands write there.
+---@return string path empty where there is none
+local function on_path()
+  local root = vim.fs.root(0, '.git')
+  root = root and vim.uv.fs_realpath(root)
+  for folder in vim.gsplit(vim.env.PATH or '', ':', { plain = true }) do
+    local file = vim.fs.joinpath(folder, 'aside')
+    local real = vim.startswith(folder, '/') and vim.fn.executable(file) == 1 and vim.uv.fs_realpath(file)
+    local mine = real and root and root ~= vim.env.HOME and vim.startswith(real, root .. '/')
+    if real and not mine then return file end
+  end
+  return ''
+end
+
 --- The program, proven by `aside --version`, or nothing and the reason for each place where it was looked for.
 ---@return aside.Server?
 ---@return string[] reasons
 function M.find()
   local set = require('aside.config').get().server
   local cargo = vim.env.CARGO_HOME or vim.fs.joinpath(vim.env.HOME or '', '.cargo')
-  local places = { PATH = vim.fn.exepath('aside'), ['where cargo installs'] = vim.fs.joinpath(cargo, 'bin', 'aside') }
+  local places = { PATH = on_path(), ['where cargo installs'] = vim.fs.joinpath(cargo, 'bin', 'aside') }
   if set ~= '' then places = { ['vim.g.aside.server'] = vim.fn.expand(set) } end
   local reasons = {}
   for source, path in vim.spairs(places) do

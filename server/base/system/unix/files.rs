@@ -18,6 +18,11 @@ pub fn cautious(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(CAUTIOUS.bits().cast_signed())
 }
 
+/// The same for a file that is opened itself: a link in its place is an error.
+pub fn cautious_itself(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.custom_flags(CAUTIOUS.union(OFlags::NOFOLLOW).bits().cast_signed())
+}
+
 /// Opens a file of an unknown type in an open folder in the way of [`cautious`].
 pub fn cautious_inside(options: &mut cap_std::fs::OpenOptions) -> &mut cap_std::fs::OpenOptions {
     use cap_std::fs::OpenOptionsExt;

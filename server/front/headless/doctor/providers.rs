@@ -1,8 +1,8 @@
 //! Checks of providers and their keys.
 
-use std::{env, time::Duration};
+use std::{env, path::Path, time::Duration};
 
-use aside_base::{api::ApiKind, environment};
+use aside_base::{api::ApiKind, environment, open_places};
 use aside_config::{ModelId, Settings};
 use tokio::time::timeout;
 
@@ -41,7 +41,7 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         }
         if let KeySource::Command { command, .. } = &endpoint.key
             && let Some(program) = command.first()
-            && !environment::can_start(program, env::var_os("PATH").as_deref())
+            && !can_start(program)
         {
             findings.push(Finding::warning(of(&format!(
                 "{place} has no key: the program {program} of providers.{name}.api_key_command does not exist or cannot be \
@@ -66,4 +66,12 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         }
     }
     findings
+}
+
+/// Whether a program that prints a key could be started; it is not.
+fn can_start(program: &str) -> bool {
+    let home = env::var_os("HOME").unwrap_or_else(|| "/".into());
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = open_places::known().program(program.as_ref(), Path::new(&home), &path);
+    found.is_ok_and(|file| open_places::is_program(&file))
 }

@@ -58,6 +58,8 @@ pub fn run(
             server.name, shown.1
         ));
     }
+    let mut consent = consent;
+    let new = without_unwanted_keys(new, &mut consent, streams)?;
     if new.is_empty() {
         return Err(unusable(
             "no server can be imported, or all of them exist already".to_owned(),
@@ -84,11 +86,7 @@ pub fn run(
     };
     let question = format!("Add this to {}?", shown.1);
     let is_wanted = ask.map_or(Ok(true), |ask| ask(&question));
-    let is_wanted = is_wanted.map_err(|error| {
-        CommandFailure::internal(format!(
-            "cannot read your answer from the terminal: {error}"
-        ))
-    })?;
+    let is_wanted = is_wanted.map_err(no_answer)?;
     if !is_wanted {
         streams.note(&format!("{} was not changed.", shown.1));
         return Ok(());
@@ -104,6 +102,44 @@ pub fn run(
         shown.1
     ));
     Ok(())
+}
+
+/// The servers that may have the keys of model providers that they would get. Each of these keys is asked for apart.
+fn without_unwanted_keys(
+    servers: Vec<ImportedServer>,
+    consent: &mut Consent<'_>,
+    streams: &mut Streams<'_>,
+) -> Result<Vec<ImportedServer>, CommandFailure> {
+    let mut wanted = Vec::new();
+    'servers: for server in servers {
+        for (variable, to) in &server.model_keys {
+            let to = one_line(to);
+            let question = format!(
+                "Let {} have the key of a model provider that is in {variable}? It goes to {to}.",
+                server.name
+            );
+            let may = match consent {
+                Consent::Ask(ask) => ask(&question).map_err(no_answer)?,
+                Consent::Given | Consent::Missing => false,
+            };
+            if !may {
+                streams.note(&format!(
+                    "{} is left out: the key of a model provider that is in {variable} would go to {to}, which has to be \
+                     confirmed in a terminal, without --yes.",
+                    server.name
+                ));
+                continue 'servers;
+            }
+        }
+        wanted.push(server);
+    }
+    Ok(wanted)
+}
+
+fn no_answer(error: io::Error) -> CommandFailure {
+    CommandFailure::internal(format!(
+        "cannot read your answer from the terminal: {error}"
+    ))
 }
 
 fn text_of(file: &Path) -> io::Result<String> {

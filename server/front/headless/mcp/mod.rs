@@ -30,7 +30,12 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
         return Ok(());
     }
     let offered = match trusted {
-        true => place.engine.server_tools(settings, &place.root, None).await,
+        true => {
+            place
+                .engine
+                .server_tools(&configuration, &place.root, None)
+                .await
+        }
         false => Vec::new(),
     };
     for (name, server) in &settings.mcp.servers {

@@ -1,0 +1,399 @@
+//! Open places: folders in which a program inside the sandbox may write. Nothing of Aside's own starts from them.
+//!
+//! Every workspace that this process works in is one, and so are the folders of `sandbox.writable` and the workspaces
+//! that were trusted before. One is never taken back while the process lives.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    env,
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Component, Path, PathBuf},
+    sync::Mutex,
+};
+
+use rustix::io::Errno;
+
+use crate::lock;
+
+/// Links on the way to a path that are followed.
+const LINKS: usize = 40;
+
+/// The open places of this process.
+static KNOWN: Mutex<OpenPlaces> = Mutex::new(OpenPlaces(BTreeSet::new()));
+
+/// Makes folders known in which programs inside the sandbox may write.
+pub fn note(folders: impl IntoIterator<Item = PathBuf>) {
+    let mut known = lock(&KNOWN);
+    folders.into_iter().for_each(|folder| known.add(&folder));
+}
+
+/// The open places that are known now.
+#[must_use]
+pub fn known() -> OpenPlaces {
+    lock(&KNOWN).clone()
+}
+
+/// A set of folders in which programs inside the sandbox may write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenPlaces(BTreeSet<PathBuf>);
+
+impl<P: AsRef<Path>> FromIterator<P> for OpenPlaces {
+    fn from_iter<T: IntoIterator<Item = P>>(folders: T) -> Self {
+        let mut places = Self::default();
+        folders
+            .into_iter()
+            .for_each(|folder| places.add(folder.as_ref()));
+        places
+    }
+}
+
+impl OpenPlaces {
+    /// Adds a folder, unless it is the whole file system: nothing would be left, and there is no sandbox then.
+    fn add(&mut self, folder: &Path) {
+        let folder = settled(folder);
+        if folder.is_absolute() && folder.parent().is_some() {
+            self.0.insert(folder);
+        }
+    }
+
+    /// Adds further folders.
+    #[must_use]
+    pub fn and(mut self, folders: &[PathBuf]) -> Self {
+        folders.iter().for_each(|folder| self.add(folder));
+        self
+    }
+
+    /// Whether a path leads into an open place, links followed. The path need not be there.
+    #[must_use]
+    pub fn hold(&self, path: &Path) -> bool {
+        let is_in = |path: &Path| self.0.iter().any(|folder| path.starts_with(folder));
+        let is_below = |path: &Path| is_in(path) && !self.0.contains(path);
+        let mut left: VecDeque<OsString> = parts(path).collect();
+        let (mut real, mut links) = (PathBuf::from("/"), 0);
+        while let Some(name) = left.pop_front() {
+            if name == ".." {
+                real.pop();
+                continue;
+            }
+            real.push(name);
+            // Whatever is on the way there can be replaced.
+            if is_below(&real) {
+                return true;
+            }
+            let Ok(target) = fs::read_link(&real) else {
+                continue;
+            };
+            links += 1;
+            if links > LINKS {
+                return true;
+            }
+            real = match target.is_absolute() {
+                true => PathBuf::from("/"),
+                false => real.parent().unwrap_or(Path::new("/")).to_owned(),
+            };
+            parts(&target).rev().for_each(|part| left.push_front(part));
+        }
+        is_in(&real)
+    }
+
+    /// The folders of a `PATH` in which programs outside the sandbox are looked for: absolute, in no open place, and
+    /// such that only their owner can add something.
+    #[must_use]
+    pub fn safe_path(&self, path: &OsStr) -> OsString {
+        let folders = env::split_paths(path).filter(|folder| self.is_safe(folder));
+        // None has a colon in it: they were split there.
+        env::join_paths(folders).unwrap_or_default()
+    }
+
+    fn is_safe(&self, folder: &Path) -> bool {
+        folder.is_absolute()
+            && !self.hold(folder)
+            && fs::canonicalize(folder).is_ok_and(|real| !is_everybodys(&real))
+    }
+
+    /// Finds a program for a start outside the sandbox. A name is looked for in the safe folders of `path`; a path, from
+    /// `folder`, is taken as it is, unless it leads into an open place.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] where there is none, and [`io::ErrorKind::PermissionDenied`] where there is one that
+    /// a program inside the sandbox may write.
+    pub fn program(&self, name: &OsStr, folder: &Path, path: &OsStr) -> io::Result<PathBuf> {
+        let is_open = |file: &Path| {
+            self.hold(file) || fs::canonicalize(file).is_ok_and(|it| is_everybodys(&it))
+        };
+        if name.as_encoded_bytes().contains(&b'/') {
+            let file = folder.join(name);
+            return match is_open(&file) {
+                true => Err(open_error(&file)),
+                false if fs::metadata(&file).is_err() => Err(Errno::NOENT.into()),
+                false => Ok(file),
+            };
+        }
+        let mut open = None;
+        for at in env::split_paths(path) {
+            let file = at.join(name);
+            if !at.is_absolute() || !is_program(&file) {
+                continue;
+            }
+            if self.is_safe(&at) && !is_open(&file) {
+                return Ok(file);
+            }
+            open.get_or_insert(file);
+        }
+        Err(open.map_or_else(|| Errno::NOENT.into(), |file| open_error(&file)))
+    }
+
+    /// The first path of [`OpenPlaces::all_named`].
+    #[must_use]
+    pub fn named(&self, word: &str, folder: &Path) -> Option<PathBuf> {
+        self.all_named(word, folder).into_iter().next()
+    }
+
+    /// The paths in open places that a word names, or a part of it: as it stands, behind a `=`, in a list with `:` or
+    /// `,`, or quoted inside. A relative one is seen from `folder`. Only what is there counts, and whatever is spelled
+    /// as a path.
+    #[must_use]
+    pub fn all_named(&self, word: &str, folder: &Path) -> Vec<PathBuf> {
+        let home = env::var_os("HOME").map(PathBuf::from);
+        let is_end = |c: char| c.is_whitespace() || "=:,;'\"`()<>|&@[]{}$!*?\\".contains(c);
+        let parts = word.split(is_end).flat_map(|part| {
+            // An option may have its value right behind its letter: `-C/work`.
+            let value = part.strip_prefix('-').and_then(|it| it.get(1..));
+            let is_spelled = |part: &str| part.contains('/') && !part.starts_with('-');
+            [Some(part), value]
+                .into_iter()
+                .flatten()
+                .map(move |part| (part, is_spelled(part)))
+        });
+        let parts = parts.chain([(word, false)]);
+        let paths = parts
+            .filter(|(part, _)| !part.is_empty())
+            .map(|(part, is_spelled)| {
+                let path = match (part.strip_prefix("~/"), &home) {
+                    (Some(below), Some(home)) => home.join(below),
+                    _ => folder.join(part),
+                };
+                (path, is_spelled)
+            });
+        let found = paths.filter(|(path, is_spelled)| {
+            (*is_spelled || fs::symlink_metadata(path).is_ok()) && self.hold(path)
+        });
+        found.map(|(path, _)| path).collect()
+    }
+}
+
+/// The names of a path, with `..` among them.
+fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    let names = path.components().filter_map(|part| match part {
+        Component::ParentDir => Some(OsStr::new("..")),
+        Component::Normal(name) => Some(name),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    });
+    names.map(OsStr::to_owned)
+}
+
+/// A path without links and dots, as far as it is there.
+fn settled(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::Normal(name) => {
+                real.push(name);
+                if let Ok(there) = fs::canonicalize(&real) {
+                    real = there;
+                }
+            }
+            other => real.push(other),
+        }
+    }
+    real
+}
+
+/// Whether every user of the machine may change what lies at a real path, or put something else in its place.
+fn is_everybodys(real: &Path) -> bool {
+    const STICKY: u32 = 0o1000;
+    let mode = |path: &Path| fs::symlink_metadata(path).map(|about| about.permissions().mode());
+    let anyone = |mode: u32| mode & 0o002 != 0;
+    let above = real.ancestors().skip(1);
+    mode(real).is_ok_and(anyone)
+        || above
+            .filter_map(|folder| mode(folder).ok())
+            .any(|mode| anyone(mode) && mode & STICKY == 0)
+}
+
+/// Whether this is a file that somebody may run; it is not run.
+#[must_use]
+pub fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
+}
+
+fn open_error(file: &Path) -> io::Error {
+    let what = format!(
+        "{} can be written from inside the sandbox, so it does not run outside; put the program elsewhere",
+        file.display()
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Ground {
+        _folder: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    impl Ground {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().canonicalize().unwrap();
+            let ground = Self {
+                _folder: folder,
+                root,
+            };
+            for (file, mode) in [
+                ("work/bin/tool", 0o755),
+                ("safe/tool", 0o755),
+                ("data/tool", 0o644),
+                ("loose/tool", 0o777),
+                ("own/only", 0o755),
+            ] {
+                let file = ground.root.join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(&file, "").unwrap();
+                fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            }
+            fs::create_dir(ground.root.join("anyone")).unwrap();
+            let anyone = fs::Permissions::from_mode(0o777);
+            fs::set_permissions(ground.root.join("anyone"), anyone).unwrap();
+            symlink(ground.root.join("work/bin"), ground.root.join("innocent")).unwrap();
+            fs::create_dir(ground.root.join("linked")).unwrap();
+            symlink(
+                ground.root.join("work/bin/tool"),
+                ground.root.join("linked/tool"),
+            )
+            .unwrap();
+            symlink(
+                ground.root.join("safe/tool"),
+                ground.root.join("work/bin/only"),
+            )
+            .unwrap();
+            ground
+        }
+
+        fn places(&self) -> OpenPlaces {
+            [self.root.join("work")].into_iter().collect()
+        }
+
+        fn path(&self, folders: &[&str]) -> OsString {
+            let folders = folders.iter().map(|it| match it.starts_with('.') {
+                true => PathBuf::from(it),
+                false => self.root.join(it),
+            });
+            env::join_paths(folders).unwrap()
+        }
+    }
+
+    #[test]
+    fn programs_are_found_where_no_command_can_put_one() {
+        let ground = Ground::new();
+        let check = |name: &str, folders: &[&str], expected: Result<&str, io::ErrorKind>| {
+            let path = ground.path(folders);
+            let found = ground
+                .places()
+                .program(name.as_ref(), Path::new("/"), &path);
+            let found = found.map_err(|error| error.kind());
+            assert_eq!(found, expected.map(|it| ground.root.join(it)), "{path:?}");
+        };
+        check("tool", &["work/bin", "safe"], Ok("safe/tool"));
+        let all = [
+            "./bin", "innocent", "linked", "data", "loose", "anyone", "safe",
+        ];
+        check("tool", &all, Ok("safe/tool"));
+        check("tool", &["work/bin"], Err(io::ErrorKind::PermissionDenied));
+        check("only", &["work/bin"], Err(io::ErrorKind::PermissionDenied));
+        check("tool", &["data", "."], Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn a_path_to_a_program_counts_unless_a_command_can_write_it() {
+        let ground = Ground::new();
+        let check = |name: &str, is_taken: bool| {
+            let name = name.replace("ROOT", ground.root.to_str().unwrap());
+            let found = ground
+                .places()
+                .program(name.as_ref(), &ground.root, OsStr::new(""));
+            assert_eq!(found.is_ok(), is_taken, "{name}: {found:?}");
+        };
+        check("ROOT/safe/tool", true);
+        check("safe/tool", true);
+        check("ROOT/work/bin/tool", false);
+        check("./work/bin/tool", false);
+        check("ROOT/linked/tool", false);
+        check("ROOT/innocent/absent", false);
+        check("ROOT/loose/tool", false);
+        check("ROOT/safe/../work/x", false);
+        // A command could replace a link on the way.
+        let way = ground.root.join("work/way");
+        symlink(ground.root.join("safe"), &way).unwrap();
+        symlink(&way, ground.root.join("chain")).unwrap();
+        check("ROOT/work/way/tool", false);
+        check("ROOT/chain/tool", false);
+    }
+
+    #[test]
+    fn a_path_variable_keeps_its_safe_folders() {
+        let ground = Ground::new();
+        let path = ground.path(&[
+            ".", "work/bin", "innocent", "anyone", "absent", "safe", "work", "own",
+        ]);
+        let safe = ground.places().safe_path(&path);
+        assert_eq!(safe, ground.path(&["safe", "own"]));
+        assert_eq!(ground.places().safe_path(OsStr::new(".:bin")), "");
+    }
+
+    #[test]
+    fn the_whole_file_system_is_no_open_place() {
+        let places: OpenPlaces = ["/", "relative"].into_iter().collect();
+        assert_eq!(places, OpenPlaces::default());
+    }
+
+    #[test]
+    fn a_word_names_what_lies_in_an_open_place() {
+        let ground = Ground::new();
+        let work = ground.root.join("work");
+        let check = |word: &str, expected: Option<&str>| {
+            let word = word.replace("ROOT", ground.root.to_str().unwrap());
+            let found = ground.places().named(&word, &work);
+            let expected = expected.map(|it| settled(&ground.root.join(it)));
+            assert_eq!(found.map(|it| settled(&it)), expected, "{word}");
+        };
+        check("bin/tool", Some("work/bin/tool"));
+        check("bin", Some("work/bin"));
+        check("absent", None);
+        check("absent/x", Some("work/absent/x"));
+        check("ROOT/work/x", Some("work/x"));
+        check("--file=bin/tool", Some("work/bin/tool"));
+        check("-CROOT/work", Some("work"));
+        check("@bin/tool", Some("work/bin/tool"));
+        check("exec 'bin/tool'", Some("work/bin/tool"));
+        check("a:ROOT/work/bin:b", Some("work/bin"));
+        check("ROOT/innocent/tool", Some("work/bin/tool"));
+        check("ROOT/safe/../work/bin", Some("work/bin"));
+        check(">../safe/f", None);
+        check("-Iabsent/x", Some("work/absent/x"));
+        check("../safe/tool", None);
+        check("ROOT/safe/tool", None);
+        check("--version", None);
+        check("https://example.com/x", None);
+    }
+}

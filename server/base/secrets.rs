@@ -1,0 +1,333 @@
+//! Files that may hold secrets: by their names anywhere, and by their usual places in a home.
+//!
+//! A reader of files of a workspace for a model asks [`is_secret`] of the real path of what was opened.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs,
+    path::{Component, Path, PathBuf},
+    sync::OnceLock,
+};
+
+use crate::{environment, visible::is_hidden};
+
+/// Places that hold secrets, in sections by the folder that they lie in.
+const PLACES: &str = include_str!("secrets/places.txt");
+
+const SECRET_NAMES: &[&str] = &[
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".yarnrc.yml",
+    ".dockercfg",
+    ".my.cnf",
+    ".boto",
+    ".s3cfg",
+    ".vault-token",
+    ".terraformrc",
+    "credentials.tfrc.json",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    "shadow",
+    "shadow-",
+    "gshadow",
+    "gshadow-",
+    "master.passwd",
+    "krb5.keytab",
+];
+
+/// Folders whose files usually hold secrets. The names follow one another anywhere in a path.
+const SECRET_FOLDERS: &[&[&str]] = &[
+    &[".ssh"],
+    &[".gnupg"],
+    &[".aws"],
+    &[".azure"],
+    &[".kube"],
+    &[".docker"],
+    &[".password-store"],
+    &[".config", "gcloud"],
+    &[".config", "gh"],
+    &[".config", "hub"],
+    &[".local", "share", "keyrings"],
+    &["etc", "ssl", "private"],
+    &["etc", "sudoers.d"],
+];
+
+const SECRET_ENDINGS: &[&str] = &[
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".p8",
+    ".ppk",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".age",
+];
+
+/// Whether reading this path needs permission.
+#[must_use]
+pub fn is_secret(path: &Path) -> bool {
+    let names: Vec<String> = names(path).collect();
+    let Some(name) = names.last() else {
+        return false;
+    };
+    let lies_in = |folder: &&[&str]| is_part(&names[..names.len() - 1], folder);
+    // Public keys and known hosts in `.ssh` are not secret.
+    let public = name.ends_with(".pub") || name == "known_hosts";
+    name.starts_with(".env")
+        || (!public && SECRET_FOLDERS.iter().any(lies_in))
+        || SECRET_NAMES.contains(&name.as_str())
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || (!public && lies_in_place(path))
+}
+
+/// Whether a path lies in one of the user's own places of secrets, as they were when this was asked first.
+fn lies_in_place(path: &Path) -> bool {
+    static PLACES: OnceLock<BTreeSet<PathBuf>> = OnceLock::new();
+    let places = PLACES.get_or_init(|| {
+        let all = secret_places(&environment::variable).into_iter();
+        let both = all.flat_map(|place| [fs::canonicalize(&place).ok(), Some(place)]);
+        both.flatten().collect()
+    });
+    path.is_absolute() && path.ancestors().any(|above| places.contains(above))
+}
+
+/// Places of a user's secrets, of those that are there: in the home, in the folders that variables name, and of the
+/// system. None holds the home itself.
+#[must_use]
+pub fn secret_places(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let folder = |name: &str| {
+        let value = variable(name).map(PathBuf::from);
+        value.filter(|value| value.is_absolute())
+    };
+    let home = folder("HOME");
+    let below = |usual: &str| home.iter().map(|home| home.join(usual)).collect::<Vec<_>>();
+    let both = |name: &str, usual: &str| {
+        let mut all = below(usual);
+        all.extend(folder(name));
+        all
+    };
+    let mut found = Vec::new();
+    let mut bases: Vec<PathBuf> = Vec::new();
+    let mut in_variables = false;
+    for line in PLACES.lines() {
+        match line {
+            "" => {}
+            "[home]" => bases = below(""),
+            "[config]" => bases = both("XDG_CONFIG_HOME", ".config"),
+            "[data]" => bases = both("XDG_DATA_HOME", ".local/share"),
+            "[cache]" => bases = both("XDG_CACHE_HOME", ".cache"),
+            "[state]" => bases = both("XDG_STATE_HOME", ".local/state"),
+            "[system]" => bases = vec![PathBuf::from("/")],
+            "[variables]" => in_variables = true,
+            _ if line.starts_with('#') => {}
+            _ if in_variables => {
+                let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+                let value = variable(name).unwrap_or_default();
+                // A list, and the kind of a place may stand before it: `FILE:/tmp/cache`.
+                let named = value
+                    .split(':')
+                    .map(Path::new)
+                    .filter(|path| path.is_absolute());
+                named.for_each(|path| expand(path, rest, &mut found));
+            }
+            _ => bases.iter().for_each(|base| expand(base, line, &mut found)),
+        }
+    }
+    found.retain(|place| {
+        place.parent().is_some() && !home.as_ref().is_some_and(|home| home.starts_with(place))
+    });
+    found
+}
+
+/// Adds what a line of the table stands for below a folder, if it is there.
+fn expand(base: &Path, line: &str, found: &mut Vec<PathBuf>) {
+    let (name, rest) = line.split_once('/').unwrap_or((line, ""));
+    let is_last = rest.is_empty();
+    if !name.contains('*') {
+        let path = match name.is_empty() {
+            true => base.to_owned(),
+            false => base.join(name),
+        };
+        match is_last {
+            true if fs::symlink_metadata(&path).is_ok() => found.push(path),
+            true => {}
+            false => expand(&path, rest, found),
+        }
+        return;
+    }
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        if fits(&entry.file_name().to_string_lossy(), name) {
+            match is_last {
+                true => found.push(entry.path()),
+                false => expand(&entry.path(), rest, found),
+            }
+        }
+    }
+}
+
+/// Whether the names of `place` follow one another in `names`.
+#[must_use]
+pub fn is_part(names: &[String], place: &[&str]) -> bool {
+    let mut windows = names.windows(place.len());
+    windows.any(|window| {
+        let mut pairs = window.iter().zip(place);
+        pairs.all(|(name, part)| fits(name, part))
+    })
+}
+
+/// Whether a name is the one of a table, in which a `*` stands for anything.
+fn fits(name: &str, part: &str) -> bool {
+    match part.split_once('*') {
+        None => name == part,
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+    }
+}
+
+/// The names of a path as a forgiving file system would compare them: lower case, without invisible
+/// characters, without dots and spaces at the end, without a stream's name.
+pub fn names(path: &Path) -> impl Iterator<Item = String> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(folded(name)),
+        _ => None,
+    })
+}
+
+/// Folds a name as a case-insensitive file system would.
+#[must_use]
+pub fn folded(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let visible = match name.contains(is_hidden) {
+        true => Cow::Owned(name.replace(is_hidden, "")),
+        false => name,
+    };
+    let name = visible.split(':').next().unwrap_or_default();
+    name.trim_end_matches(['.', ' ']).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_secrets_is_asked_for() {
+        let check =
+            |path: &str, secret: bool| assert_eq!(is_secret(Path::new(path)), secret, "{path}");
+        check(".env", true);
+        check("a/.env.local", true);
+        check("a/.ENV", true);
+        check(".ssh/id_rsa", true);
+        check(".ssh/id_rsa.pub", false);
+        check("tls/server.PEM", true);
+        check("server.key", true);
+        check("src/key.rs", false);
+        check(".env/src/a.rs", false);
+        check("environment.rs", false);
+        check("etc/shadow", true);
+        check("etc/ssl/private/server.crt", true);
+        check(".aws/credentials", true);
+        check(".ssh/config", true);
+        check(".ssh/known_hosts", false);
+        check("src/shadow.rs", false);
+        check("docs/.config/gh", false);
+    }
+
+    /// Makes these files, and checks which of them lie in a place of secrets.
+    fn check(variables: &[(&str, &str)], files: &[&str], expected: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for file in files {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), "").unwrap();
+        }
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.replace("ROOT", root.to_str().unwrap()))
+        };
+        let places = secret_places(&variable);
+        let is_hidden = |file: &&&str| {
+            let file = root.join(file);
+            places.iter().any(|place| file.starts_with(place))
+        };
+        let hidden: Vec<&str> = files.iter().filter(is_hidden).copied().collect();
+        assert_eq!(hidden, expected);
+    }
+
+    const HOME: (&str, &str) = ("HOME", "ROOT/home");
+
+    #[test]
+    fn places_of_a_home_are_known_by_their_families() {
+        let secret = [
+            "home/.config/google-chrome-beta/Default/Cookies",
+            "home/.config/vivaldi-snapshot/x",
+            "home/.config/opera/x",
+            "home/.var/app/org.mozilla.firefox/x",
+            "home/.config/1Password/x",
+            "home/.config/Bitwarden/x",
+            "home/.config/evolution/x",
+            "home/.local/share/evolution/x",
+            "home/.config/configstore/firebase-tools.json",
+            "home/.cloudflared/cert.pem",
+            "home/.local/share/crush/crush.json",
+            "home/.config/io.datasette.llm/keys.json",
+            "home/.copilot/config.json",
+            "home/.sqlite_history",
+            "home/.config/Code - Insiders/User/globalStorage/state.vscdb",
+            "home/.config/gh/hosts.yml",
+        ];
+        check(&[HOME], &secret, &secret);
+        let plain = [
+            "home/.gitconfig",
+            "home/.m2/settings.xml",
+            "home/.cargo/config.toml",
+            "home/.config/Code/User/settings.json",
+            "home/.config/git/config",
+            "home/project/a.rs",
+        ];
+        check(&[HOME], &plain, &[]);
+    }
+
+    #[test]
+    fn places_follow_the_variables_that_programs_follow() {
+        let variables = [
+            HOME,
+            ("XDG_CONFIG_HOME", "ROOT/xdg"),
+            ("KUBECONFIG", "ROOT/k/one:ROOT/k/two"),
+            ("CARGO_HOME", "ROOT/cargo"),
+            ("KRB5CCNAME", "FILE:ROOT/tickets"),
+            ("PGPASSFILE", "ROOT/pass"),
+            ("GNUPGHOME", "relative"),
+            ("DOCKER_CONFIG", "ROOT/home"),
+        ];
+        let secret = [
+            "xdg/gh/hosts.yml",
+            "home/.config/gh/hosts.yml",
+            "k/one",
+            "k/two",
+            "cargo/credentials.toml",
+            "tickets",
+            "pass",
+        ];
+        let plain = ["cargo/config.toml", "home/a", "relative"];
+        let files: Vec<&str> = secret.iter().chain(&plain).copied().collect();
+        check(&variables, &files, &secret);
+    }
+}

@@ -1,0 +1,158 @@
+//! The ground from which a server of the user's starts: nothing of the workspace, unless the user's settings name it, and
+//! then as it was approved.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::world::TestWorld;
+
+/// A server without tools, and what it writes where it runs.
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "mini", "version": "1"}} if m["method"] == "initialize" else {"tools": []}
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"#;
+
+/// A program that shows that it ran, beside the workspace.
+fn evil(world: &TestWorld) -> String {
+    format!("open({:?}, 'w').write('x')\n", world.folder().join("out"))
+}
+
+/// A world with a server that is started by these words and keys.
+fn world(args: &[&str], keys: &str) -> TestWorld {
+    let world = TestWorld::new();
+    let lib = world.folder().join("home/lib");
+    fs::create_dir(&lib).unwrap();
+    fs::write(lib.join("my_server.py"), SERVER).unwrap();
+    world.user_config(&format!(
+        "[mcp.servers.s]\ncommand = 'python3'\nargs = {}\nenv = {{ PYTHONPATH = '{}' }}\n{keys}\n",
+        json!(args),
+        lib.display()
+    ));
+    world.aside(&["trust", "--yes"]).exits(0);
+    world
+}
+
+/// Plays one call of a model, in which no server has a tool.
+fn plays(world: &TestWorld, call: &serde_json::Value) {
+    let replies = json!([{ "say": [call] }, { "say": [{ "text": "Done." }] }]);
+    let script = toml::to_string(&json!({ "reply": replies })).unwrap();
+    let args = [
+        "--mode",
+        "auto",
+        "--set",
+        "sandbox=auto",
+        "--non-interactive",
+    ];
+    world.run(&script, &args).exits(0);
+}
+
+#[test]
+fn a_server_of_the_user_s_runs_nothing_that_a_workspace_holds() {
+    type Plant = fn(&TestWorld);
+    let ways: [(&str, Plant); 3] = [
+        ("a command", |world| {
+            let write = format!("cat >my_server.py <<'P'\n{}P\n", evil(world));
+            plays(
+                world,
+                &json!({ "call": "run_command", "id": "a", "arguments": { "command": write } }),
+            );
+        }),
+        ("a tool", |world| {
+            let arguments = json!({ "path": "my_server.py", "content": evil(world) });
+            plays(
+                world,
+                &json!({ "call": "write_file", "id": "a", "arguments": arguments }),
+            );
+        }),
+        ("a checkout", |world| {
+            world.write("my_server.py", &evil(world))
+        }),
+    ];
+    for (way, plant) in ways {
+        let world = world(&["-m", "my_server"], "");
+        world.aside(&["mcp", "list"]).exits(0);
+        plant(&world);
+        assert!(world.at("my_server.py").exists(), "{way}");
+        world.aside(&["mcp", "list"]).exits(0);
+        assert!(!world.folder().join("out").exists(), "{way}");
+    }
+}
+
+/// Lists the server of this world until somebody changes what it starts from, and after it was approved again.
+fn asks_after(world: &TestWorld, change: impl Fn(&TestWorld)) {
+    world.aside(&["mcp", "list"]).exits(0);
+    world.aside(&["mcp", "list"]).exits(0);
+    change(world);
+    for trusted in [&[][..], &["--trust"]] {
+        let model = world.script("[[reply]]\nrepeat = true\nsay = [{ text = 'Done.' }]\n");
+        let args = [&["run", "-m", &model, "Go", "--non-interactive"], trusted].concat();
+        let done = world.aside(&args).exits(0);
+        done.says("changed since you approved it; look at it, then run `aside trust`");
+    }
+    assert!(!world.folder().join("out").exists());
+    world.aside(&["trust", "--yes"]).exits(0);
+    let _ = world.aside(&["mcp", "list"]);
+    assert!(world.folder().join("out").exists(), "it was approved");
+}
+
+#[test]
+fn a_folder_of_the_workspace_in_which_a_server_starts_is_approved_as_it_is() {
+    let world = world(&["-m", "here"], "cwd = 'tools'");
+    world.write("tools/here.py", SERVER);
+    asks_after(&world, |world| {
+        world.write("tools/here.py", &(evil(world) + SERVER));
+    });
+    // So is what its program loads.
+    let world = self::world(&["-m", "here"], "cwd = 'tools'");
+    world.write("tools/here.py", SERVER);
+    asks_after(&world, |world| world.write("tools/json.py", &evil(world)));
+}
+
+#[test]
+fn a_file_of_the_workspace_that_starts_a_server_is_approved_as_it_is() {
+    let world = world(&["PLACE"], "");
+    let file = world.at("tools/server.py").display().to_string();
+    let config = world.folder().join("config/aside/aside.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("PLACE", &file)).unwrap();
+    world.write("tools/server.py", SERVER);
+    asks_after(&world, |world| {
+        // What was there keeps its name, its size and its time.
+        let new = evil(world) + SERVER;
+        world.write("tools/server.py", &new);
+    });
+}
+
+#[test]
+fn a_user_may_say_that_a_server_runs_nothing_of_what_it_is_told() {
+    let world = world(&["-m", "my_server"], "cwd = '.'\nmay_change = true");
+    world.aside(&["mcp", "list"]).exits(0);
+    world.write("a", "b");
+    world.aside(&["mcp", "list"]).exits(0);
+}
+
+#[test]
+fn npx_takes_no_package_of_the_workspace() {
+    let there = std::process::Command::new("npx").arg("--version").output();
+    if there.is_err() {
+        return;
+    }
+    let world = TestWorld::new();
+    let out = world.folder().join("out");
+    let script = format!("#!/bin/sh\ntouch {}\n", out.display());
+    world.write("node_modules/.bin/mini-server", &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(world.at("node_modules/.bin/mini-server"), mode).unwrap();
+    world.write("package.json", "{ \"name\": \"small\" }\n");
+    world.user_config(
+        "[mcp.servers.s]\ncommand = 'npx'\nargs = ['--offline', '--no-install', 'mini-server']\n",
+    );
+    world.aside(&["trust", "--yes"]).exits(0);
+    world.aside(&["mcp", "list"]).exits(1);
+    assert!(!out.exists());
+}
