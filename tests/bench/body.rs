@@ -11,6 +11,8 @@ mod conversation;
 mod figures;
 #[path = "body/memory.rs"]
 mod memory;
+#[path = "../it/open.rs"]
+mod open;
 mod raw;
 #[path = "../it/cost/scene.rs"]
 #[expect(dead_code, reason = "tests use more of it")]

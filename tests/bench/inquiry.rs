@@ -5,6 +5,8 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
+#[path = "../it/open.rs"]
+mod open;
 #[path = "../it/cost/scene.rs"]
 mod scene;
 #[path = "../it/world.rs"]

@@ -13,8 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub(crate) use crate::open::ASIDE;
-use crate::open::program;
+use crate::open::{self, program};
+
+/// The path of the program under test, as it was built.
+pub(crate) const ASIDE: &str = open::ASIDE;
 
 /// How long anything may take before a test gives up on it, on a machine that has other things to do.
 pub(crate) const LONG: Duration = Duration::from_secs(60);

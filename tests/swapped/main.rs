@@ -7,6 +7,8 @@
     reason = "a test without a harness says what it does"
 )]
 
+#[path = "../it/open.rs"]
+mod open;
 #[path = "../../server/main.rs"]
 mod program;
 #[path = "../it/world.rs"]
