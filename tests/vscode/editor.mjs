@@ -16,8 +16,6 @@ const SETTINGS = {
   'extensions.autoCheckUpdates': false,
   'extensions.autoUpdate': false,
   'git.enabled': false,
-  'comments.openView': 'never',
-  'comments.visible': true,
   'editor.minimap.enabled': false,
   'files.autoSave': 'off',
   'security.workspace.trust.startupPrompt': 'never',

@@ -4,91 +4,25 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
+import { command, until } from './editor.mjs';
+import { emptied, folder, lane, startWindow } from './window.mjs';
 
-const [codeServer, folder, extensions, lane] = process.argv.slice(2);
-const workspace = path.join(folder, `story-${lane}`, 'demo');
+const workspace = path.join(emptied(`story-${lane}`), 'demo');
 const media = path.join(folder, lane);
-fs.rmSync(workspace, { recursive: true, force: true });
 fs.mkdirSync(media, { recursive: true });
 fs.cpSync(new URL('given/demo', import.meta.url), workspace, { recursive: true });
 const file = (name) => path.join(workspace, name);
 const read = (name) => fs.readFileSync(file(name), 'utf8');
-
-const editor = await startEditor({
-  codeServer,
-  node: process.env.EDITOR_NODE,
-  folder: path.join(folder, `home-${lane}`),
-  extensions,
-  settings: {
-    'aside.assistant.model': `rehearsal/${new URL('given/scripts/story.toml', import.meta.url).pathname}`,
-    'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
-    'editor.wordBasedSuggestions': 'off',
-    'editor.autoClosingBrackets': 'never',
-    'editor.autoClosingQuotes': 'never',
-    'workbench.tips.enabled': false,
-  },
-});
-const browser = await startBrowser();
-const page = await openPage(browser, editor.origin, workspace);
-page.setDefaultTimeout(60_000);
-
-const status = page.locator('#aside\\.aside\\.aside\\.status, .statusbar-item[id*="aside.status"]');
-const thread = page.locator('.review-widget');
-const quickInput = page.locator('.quick-input-widget');
-const box = thread.locator('.comment-form .monaco-editor.focused');
-const see = (what, text) => what.filter({ hasText: text }).first().waitFor();
+const script = new URL('given/scripts/story.toml', import.meta.url).pathname;
+const { page, status, thread, quickInput, box, see, open, select, ask, test, end } = await startWindow({ name: lane, workspace, script, first: 'transfer.py' });
 const picture = (name) => page.screenshot({ path: path.join(media, `${name}.png`) });
-
-async function open(name) {
-  await page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: name }).first().dblclick();
-  await see(page.locator('.tab.active'), name);
-  await page.locator('.editor-instance .view-line').first().waitFor();
-}
-
-let failed = 0;
-async function test(name, run) {
-  const begun = Date.now();
-  try {
-    await run();
-    console.log(`ok ${name} (${Date.now() - begun} ms)`);
-  } catch (error) {
-    failed++;
-    console.log(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
-    await page.screenshot({ path: path.join(folder, `failed-${lane}-${failed}.png`) });
-  }
-}
-
 const lineOf = (name, text) => read(name).split('\n').indexOf(text) + 1;
-
-/** Selects lines by the keyboard. */
-async function select(name, from, count) {
-  await open(name);
-  await page.keyboard.press('Control+g');
-  await quickInput.locator('input.input').fill(`:${from}`);
-  await page.keyboard.press('Enter');
-  await quickInput.waitFor({ state: 'hidden' });
-  for (let n = 0; n < count; n++) await page.keyboard.press('Shift+ArrowDown');
-}
-
-/** Asks in the box of a new thread, and gives the keys back to the text. */
-async function ask(message) {
-  await command(page, 'Aside: Ask');
-  await box.waitFor();
-  await page.keyboard.insertText(message);
-  await page.keyboard.press('Control+Enter');
-}
 
 /** Clicks into the text beside a line, as a person who reads on. */
 async function clickText() {
   await page.locator('.editor-instance .view-line').nth(2).click();
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 }
-
-await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 120_000 });
-// A command that is run before the extension is there is not found. Its health is beside the language of a file.
-await open('transfer.py');
-await page.locator('[id="status.languageStatus"]').waitFor({ timeout: 120_000 });
 
 await test('the answer is written beside the selected code, and a question waits in the thread and the status bar', async () => {
   await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);
@@ -123,7 +57,7 @@ await test('the status bar shows the question; Escape hides it, and it is answer
 
 await test('both changes are one tab, with Accept and Reject above each block', async () => {
   await status.click();
-  await see(page.locator('.tab.active'), '2 changes of Aside');
+  await see(page.locator('.tab.active'), 'Aside’s changes (2 files)');
   await page.locator('.multiDiffEntry').nth(1).waitFor();
   await see(page.locator('.multiDiffEntry'), 'transfer.py');
   await see(page.locator('.multiDiffEntry'), 'attempts = 5');
@@ -265,6 +199,4 @@ await test('a question that is on the screen stays there when the status bar is 
   await quickInput.waitFor({ state: 'hidden' });
 });
 
-console.log('end');
-await browser.close();
-editor.end();
+await end();

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { listDiagnostics, openFiles, rootOf } from './editorTools';
+import { listDiagnostics, openDocument, openFiles, rootOf } from './editorTools';
 import type { Attachment } from './wire';
 
 const WORDS = ['selection', 'diagnostics', 'open'];
+/** Schemes of the documents that the server is told of. */
+const SYNCED = ['file', 'untitled'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
 /**
@@ -35,12 +37,21 @@ export async function readAttachments(
   return [...found.values()];
 }
 
-/** A part of a document; the line of the cursor where nothing is selected. */
+/**
+ * A part of a document; the line of the cursor where nothing is selected. The server knows files and untitled documents, and
+ * would take an earlier version of a file for the file.
+ */
 export function place(uri: vscode.Uri, range: vscode.Range): Attachment {
-  const { start, end } = range.isEmpty
+  const part = range.isEmpty
     ? new vscode.Range(range.start.line, 0, range.start.line + 1, 0)
     : range;
-  return { uri: uri.toString(), range: { start, end } };
+  const document = openDocument(uri);
+  if (!document || SYNCED.includes(uri.scheme))
+    return { uri: uri.toString(), range: { start: part.start, end: part.end } };
+  return {
+    uri: `untitled:${encodeURIComponent(`${path.basename(uri.path)} (${uri.scheme})`)}`,
+    text: document.getText(part),
+  };
 }
 
 const folders = (): vscode.Uri[] => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);

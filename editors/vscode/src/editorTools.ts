@@ -67,7 +67,7 @@ export async function allowAll(): Promise<void> {
 
 export const openTabs = (): vscode.Tab[] =>
   vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-export const closeTabs = (shows: (tab: vscode.Tab) => boolean): unknown =>
+export const closeTabs = (shows: (tab: vscode.Tab) => boolean): Thenable<boolean> =>
   vscode.window.tabGroups.close(openTabs().filter(shows));
 
 /** Of several folders of the workspace the one of a file. */

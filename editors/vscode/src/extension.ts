@@ -19,6 +19,9 @@ const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 /** Arguments of the command that asks, from other extensions. Without them, the person writes in the thread. */
 type Ask = { uri: vscode.Uri; range: vscode.Range; message: string };
 
+/** Commands of a reply box, which VS Code empties after them. */
+const KEEPS_TEXT = new Set(['answerTyped']);
+
 /** The server of this window. */
 let server: Server;
 
@@ -69,6 +72,12 @@ export function activate(context: vscode.ExtensionContext) {
       prompts.attends = true;
       return threads.say(thread, text);
     },
+    tellModel: ({ thread, text }: vscode.CommentReply) => threads.say(thread, text),
+    answerTyped: ({ thread, text }: vscode.CommentReply) => {
+      prompts.attends = true;
+      threads.answer(thread, text);
+    },
+    chooseAnswer: (promptId: string, at: number) => prompts.choose(promptId, at),
     stopTurn: on((thread) => threads.cancel(thread)),
     undoTurn: on((thread) => threads.undo(thread)),
     closeThread: on((thread) => threads.remove(thread)),
@@ -81,6 +90,8 @@ export function activate(context: vscode.ExtensionContext) {
     rejectChange: (from: From) => review.reject(from),
     acceptBlock: (from: From, at?: number) => review.decide(true, from, at),
     rejectBlock: (from: From, at?: number) => review.decide(false, from, at),
+    acceptAllChanges: () => review.decideAll(true),
+    rejectAllChanges: () => review.decideAll(false),
     openConversation: about((item) => conversations.open(item)),
     forkConversation: about((item) => conversations.fork(item)),
     renameConversation: about((item) => conversations.rename(item)),
@@ -99,7 +110,11 @@ export function activate(context: vscode.ExtensionContext) {
       vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) =>
         Promise.resolve()
           .then(() => run(...args))
-          .catch(fail),
+          .catch((error: unknown) => {
+            fail(error);
+            // The box of a command that fails keeps its text.
+            if (KEEPS_TEXT.has(name)) throw error;
+          }),
       ),
     );
   }

@@ -3,9 +3,11 @@ import * as vscode from 'vscode';
 import { allowAll, isAllowed } from './editorTools';
 import type { Server } from './server';
 import type { Answer, Prompt } from './wire';
+import { offers } from './offers';
 import {
   ALLOW_TOOLS,
   declineWithNote,
+  GRACE,
   PAGE,
   pageOf,
   question,
@@ -16,10 +18,31 @@ import {
 export interface Pending {
   prompt: Prompt;
   /** Sends the answer; whatever comes after the first has no effect. */
-  settle: (answer: Answer) => void;
+  settle: (answer: Answer, became?: Became) => void;
+  /** The time at which it came. What is clicked right after that was meant for something else. */
+  since: number;
+  /** What became of what it is about, as soon as it is settled. */
+  became?: Became;
   /** Cancelled when the prompt is settled or gone. */
   over: vscode.CancellationToken;
 }
+
+/** What becomes of a call that a prompt is about; the server may settle a prompt without a person. */
+export type Became = 'taken' | 'refused' | 'elsewhere' | 'gone';
+
+const DISMISSED = {
+  permitted: 'taken',
+  remembered: 'taken',
+  answered_elsewhere: 'elsewhere',
+  withdrawn: 'gone',
+} as const;
+
+const becameOf = (answer: Answer): Became =>
+  answer.action === 'cancel'
+    ? 'gone'
+    : answer.action === 'answer' && answer.answer !== 'no' && answer.answer !== false
+      ? 'taken'
+      : 'refused';
 
 export const isChange = ({ preview }: Prompt): boolean => preview?.kind === 'diff';
 
@@ -46,7 +69,11 @@ export class Prompts {
     const leave = () => (this.attends = false);
     subscriptions.push(
       this.changed,
-      vscode.window.onDidChangeTextEditorSelection(leave),
+      // VS Code empties the box of a message that was sent; nobody moved in it then.
+      vscode.window.onDidChangeTextEditorSelection(
+        ({ textEditor, kind }) =>
+          (kind !== undefined || textEditor.document.uri.scheme !== 'comment') && leave(),
+      ),
       vscode.window.onDidChangeActiveTextEditor(leave),
       vscode.window.onDidChangeActiveTerminal(leave),
       vscode.window.onDidChangeWindowState(leave),
@@ -62,7 +89,9 @@ export class Prompts {
       ),
     );
     server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
-    server.onNotification('aside/prompt/dismiss', (prompt) => this.cancel(prompt));
+    server.onNotification('aside/prompt/dismiss', (prompt) =>
+      this.cancel(prompt, DISMISSED[prompt.reason]),
+    );
   }
 
   get list(): Pending[] {
@@ -73,8 +102,8 @@ export class Prompts {
     return this.open.get(promptId);
   }
 
-  cancel({ promptId }: Pick<Prompt, 'promptId'>): void {
-    this.open.get(promptId)?.settle({ action: 'cancel' });
+  cancel({ promptId }: Pick<Prompt, 'promptId'>, became?: Became): void {
+    this.open.get(promptId)?.settle({ action: 'cancel' }, became);
   }
 
   ofConversation(conversationId: string): Prompt[] {
@@ -100,6 +129,24 @@ export class Prompts {
         true,
         next.prompt.turnId === turnId ? answered + 1 : 0,
       );
+  }
+
+  /** Gives an answer that was offered beside the prompt. */
+  async choose(promptId: string, at: number): Promise<void> {
+    const pending = this.open.get(promptId);
+    const offer = pending && offers(pending.prompt)[at];
+    if (!offer || Date.now() - pending.since < GRACE) return;
+    this.attends = true;
+    if (offer.answer) pending.settle(offer.answer);
+    else await this.turnTo(promptId);
+  }
+
+  /** The question that a text typed in this conversation answers: the one that came first. */
+  asked(conversationId: string): Pending | undefined {
+    return this.list.find(
+      ({ prompt }) =>
+        prompt.conversationId === conversationId && prompt.kind === 'question' && !prompt.resumable,
+    );
   }
 
   async decline(promptId: string): Promise<void> {
@@ -172,14 +219,15 @@ export class Prompts {
 
   private add(prompt: Prompt, resolve: (answer: Answer) => void): void {
     const over = new vscode.CancellationTokenSource();
-    const settle = (answer: Answer) => {
+    const settle = (answer: Answer, became = becameOf(answer)) => {
       if (this.open.get(prompt.promptId) !== pending) return;
       this.open.delete(prompt.promptId);
+      pending.became = became;
       resolve(answer);
       over.cancel();
       this.changed.fire();
     };
-    const pending: Pending = { prompt, over: over.token, settle };
+    const pending: Pending = { prompt, over: over.token, since: Date.now(), settle };
     this.cancel(prompt);
     this.open.set(prompt.promptId, pending);
     this.changed.fire();

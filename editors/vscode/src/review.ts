@@ -2,11 +2,23 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { compose, diffBlocks, linesOf, type Block } from './blocks';
-import { closeTabs, openDocument } from './editorTools';
-import type { Pending, Prompts } from './prompts';
+import { closeTabs, openDocument, openTabs } from './editorTools';
+import { isChange, type Became, type Pending, type Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
 
 const SCHEME = 'aside-change';
+
+/** The tab of several changes; VS Code adds the number of files, and its kind of input has no type in the API. */
+const SEVERAL = 'Aside’s changes';
+const isSeveral = ({ label }: vscode.Tab): boolean => label.startsWith(SEVERAL);
+
+/** What a lens says of a change that is decided. */
+const BECAME: Record<Became, string> = {
+  taken: '✓ Accepted',
+  refused: '✗ Rejected: the file stays as it is',
+  elsewhere: 'Decided elsewhere',
+  gone: 'Not asked any more: the file stays as it is',
+};
 
 interface Change {
   pending: Pending;
@@ -16,6 +28,8 @@ interface Change {
   /** Decisions by block; a block without one is open. */
   decided: Map<Block, boolean>;
 }
+
+const isOpen = ({ pending }: Change): boolean => pending.became === undefined;
 
 /** The change that a command is about: of a note in a thread, of a block's line, of a side of a diff, or of the active editor. */
 export type From = { promptId?: string } | vscode.Uri | undefined;
@@ -38,6 +52,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, this),
       prompts.onDidChange(() => this.forget()),
+      vscode.window.tabGroups.onDidChangeTabs(() => {
+        const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+        const reviews = tab !== undefined && isSeveral(tab);
+        void vscode.commands.executeCommand('setContext', 'aside.reviewsSeveral', reviews);
+      }),
     );
   }
 
@@ -60,13 +79,23 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
       side(it, 'old'),
       side(it, 'new'),
     ]);
-    await vscode.commands.executeCommand('vscode.changes', `${all.length} changes of Aside`, files);
+    // One that is there may show what is decided by now.
+    await closeTabs(isSeveral);
+    await vscode.commands.executeCommand('vscode.changes', SEVERAL, files);
+  }
+
+  /** Takes or refuses all changes that wait. */
+  async decideAll(taken: boolean): Promise<void> {
+    for (const { prompt } of this.prompts.list.filter((it) => isChange(it.prompt) && !it.prompt.resumable)) {
+      if (taken) await this.accept(prompt);
+      else this.reject(prompt);
+    }
   }
 
   /** Takes all blocks that were not rejected. */
   async accept(from: From): Promise<void> {
     const change = this.find(from);
-    if (!change || !(await this.isCurrent(change))) return;
+    if (!change || !isOpen(change) || !(await this.isCurrent(change))) return;
     const rejected = [...change.decided.values()].includes(false);
     change.pending.settle({
       action: 'answer',
@@ -82,7 +111,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
   /** Decides one block, the one at the cursor where no number says which; with the last one the change is decided. */
   async decide(taken: boolean, from: From, at?: number): Promise<void> {
     const change = this.find(from);
-    if (!change) return;
+    if (!change || !isOpen(change)) return;
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
     const block =
       change.blocks[
@@ -103,30 +132,43 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     const change = this.shownIn(uri);
-    return !change
-      ? ''
-      : uri.query.startsWith('old:')
-        ? change.preview.old
-        : this.composed(change).text;
+    if (!change) return '';
+    const { became } = change.pending;
+    return uri.query.startsWith('old:') || became === 'refused' || became === 'gone'
+      ? change.preview.old
+      : this.composed(change).text;
   }
 
   provideCodeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
     const change = this.shownIn(uri);
     if (!change || uri.query.startsWith('old:')) return [];
-    return this.composed(change).at.flatMap((line, at) => {
-      const args = [{ promptId: change.pending.prompt.promptId }, at];
-      const lens = (title: string, command: string) =>
-        new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
-          title,
-          command,
-          arguments: args,
-        });
+    const { became, prompt } = change.pending;
+    const { promptId } = prompt;
+    const lens = (line: number, title: string, command = '', ...more: unknown[]) =>
+      new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
+        title,
+        command,
+        arguments: [{ promptId }, ...more],
+      });
+    const { at: starts } = this.composed(change);
+    // What has not changed is folded, so only a line of a block is sure to be seen.
+    if (became) {
+      const isAsBefore = became === 'refused' || became === 'gone';
+      return [lens((isAsBefore ? change.blocks[0]?.at : starts[0]) ?? 0, BECAME[became])];
+    }
+    const blocks = starts.flatMap((line, at) => {
       const decided = change.decided.get(change.blocks[at]!);
       return [
-        lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock'),
-        lens(decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock'),
+        lens(line, decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock', at),
+        lens(line, decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock', at),
       ];
     });
+    if (starts.length < 2) return blocks;
+    return [
+      ...blocks,
+      lens(starts[0]!, 'Accept File', 'aside.acceptChange'),
+      lens(starts[0]!, 'Reject File', 'aside.rejectChange'),
+    ];
   }
 
   private find(from: From): Change | undefined {
@@ -144,12 +186,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
   private change(promptId = ''): Change | undefined {
     const pending = this.prompts.get(promptId);
     const preview = pending?.prompt.preview;
-    if (preview?.kind !== 'diff') return undefined;
     let change = this.changes.get(promptId);
-    if (change?.pending !== pending) {
+    if (pending && preview?.kind === 'diff' && change?.pending !== pending) {
       const before = linesOf(preview.old);
       change = {
-        pending: pending!,
+        pending,
         preview,
         before,
         blocks: diffBlocks(before, linesOf(preview.new)),
@@ -180,19 +221,24 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     return false;
   }
 
-  /** Closes what shows a change that waits no more. */
+  /**
+   * Closes what shows a change that waits no more. In the tab of several it stays, with what became of it, as long as
+   * another one there waits.
+   */
   private forget(): void {
-    for (const [promptId, change] of this.changes) {
-      if (this.prompts.get(promptId) === change.pending) continue;
-      this.changes.delete(promptId);
-      const shown = side(change, 'new').toString();
-      closeTabs(
-        ({ input }) =>
-          input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown,
-      );
+    const decided = [...this.changes.values()].filter((it) => !isOpen(it));
+    const shown = new Set(decided.map((it) => side(it, 'new').toString()));
+    void closeTabs(
+      ({ input }) =>
+        input instanceof vscode.TabInputTextDiff && shown.has(input.modified.toString()),
+    );
+    if (decided.length === this.changes.size) void closeTabs(isSeveral);
+    const stays = decided.length < this.changes.size && openTabs().some(isSeveral);
+    for (const change of decided) {
+      if (stays) this.content.fire(side(change, 'new'));
+      else this.changes.delete(change.pending.prompt.promptId);
     }
-    // A tab of several changes; its kind of input has no type in the API.
-    if (this.changes.size === 0) closeTabs(({ label }) => /^\d+ changes of Aside\b/.test(label));
+    if (decided.length) this.lenses.fire();
   }
 }
 

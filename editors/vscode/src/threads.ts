@@ -1,8 +1,11 @@
 // Conversations where they were asked: a comment thread each, with the answer as it is written and the prompts that wait.
 import { randomUUID } from 'node:crypto';
+import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { place, readAttachments } from './attachments';
 import { rootOf } from './editorTools';
+import { Follow } from './follow';
+import { offers, typedAnswer } from './offers';
 import { isChange, type Prompts } from './prompts';
 import type { Server } from './server';
 import { escaped, fenced, harmless, sentence, visible } from './text';
@@ -10,9 +13,14 @@ import { spent, TurnText } from './turnText';
 import { details, question } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
-/** Milliseconds between two renderings, and one more for so many characters: a long text is not worth twenty a second. */
-const RENDER_MS = 50;
+/**
+ * Milliseconds between two renderings, and one more for so many characters. VS Code waits until comments were not assigned for
+ * 100 ms before it shows them, so that more renderings in a second would show nothing at all.
+ */
+const RENDER_MS = 150;
 const RENDER_CHARACTERS = 1_000;
+/** Milliseconds after which a rendering is on the screen. */
+const SHOWN_MS = 200;
 
 /** A comment; `promptId` is that of the prompt that it is about. */
 type Note = vscode.Comment & { promptId?: string };
@@ -28,6 +36,10 @@ interface Thread {
   timer?: NodeJS.Timeout;
 }
 
+/** Schemes of documents beside whose lines one can ask; of one that is no file, the text goes along. */
+const ASKABLE = ['file', 'untitled', 'git'];
+/** The command of an answer that is offered. */
+const CHOOSE = 'aside.chooseAnswer';
 const ASIDE = { name: 'Aside' };
 const YOU = { name: 'You' };
 const { Expanded } = vscode.CommentThreadCollapsibleState;
@@ -39,6 +51,7 @@ export class Threads {
   readonly onDidChange = this.changed.event;
   /** The place at which the person may begin a thread. */
   private asked?: vscode.Location;
+  private readonly follow: Follow;
 
   /** @param pasted the folder of what was pasted */
   constructor(
@@ -48,8 +61,9 @@ export class Threads {
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     this.controller.options = {
-      prompt: 'Ask, or add to what Aside is doing',
-      placeHolder: 'Message, with @path, @selection, @diagnostics or @open',
+      prompt: 'Reply',
+      placeHolder:
+        'Ctrl+Enter (⌘Enter) sends it. @path, @selection, @diagnostics and @open go along',
     };
     server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) => {
       const thread = this.of(conversationId, turnId);
@@ -61,6 +75,7 @@ export class Threads {
       thread?.turn?.text.complete(completed);
       this.render(thread);
     });
+    this.follow = new Follow(() => prompts.attends, subscriptions);
     subscriptions.push(
       this.controller,
       this.changed,
@@ -76,10 +91,12 @@ export class Threads {
     if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
     if (!vscode.workspace.getConfiguration('comments').get('visible'))
       throw new Error('The setting comments.visible hides its threads; turn it on.');
-    const {
-      document: { uri },
-      selection,
-    } = editor;
+    const { document, selection } = editor;
+    const { uri } = document;
+    if (!ASKABLE.includes(uri.scheme))
+      throw new Error(
+        `Aside cannot be asked in ${path.basename(uri.path)}, which is no text of a file; ask in a file.`,
+      );
     const range = reach(selection);
     const there = this.find(
       ({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line,
@@ -126,6 +143,7 @@ export class Threads {
   async say(on: vscode.CommentThread, message: string): Promise<void> {
     if (!message.trim()) return;
     const about = this.asked?.uri.toString() === on.uri.toString() ? this.asked.range : on.range;
+    this.follow.begin(on);
     // One that the person has just begun is new here.
     const thread =
       this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
@@ -137,6 +155,15 @@ export class Threads {
         () => false,
       );
     if (!(await steered)) await this.start(thread, message, []);
+  }
+
+  /** Answers the question of a thread with what was typed below it. */
+  answer(on: vscode.CommentThread, text: string): void {
+    const conversationId = this.find((it) => it.on === on)?.conversationId;
+    const pending = conversationId === undefined ? undefined : this.prompts.asked(conversationId);
+    if (!pending) throw new Error('The question was answered meanwhile; send the text as a message.');
+    pending.settle(typedAnswer(pending.prompt, text));
+    this.follow.begin(on);
   }
 
   async cancel(on: vscode.CommentThread): Promise<void> {
@@ -206,7 +233,7 @@ export class Threads {
 
   private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
     const { on, about, turn: last, conversationId } = thread;
-    if (last) thread.past.push(last.said, answerNote(last.text));
+    if (last) thread.past.push(last.said, answerNote(last.text, rootOf(on.uri)));
     const { id, text } = (thread.turn = {
       id: randomUUID(),
       said: note(message, YOU),
@@ -275,10 +302,14 @@ export class Threads {
     if (!turn) return;
     const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
     const { outcome, usage } = turn.text;
-    on.comments = [...past, turn.said, answerNote(turn.text), ...waiting.map(promptNote)].filter(
-      ({ body }) => typeof body === 'string' || body.value,
-    );
-    on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}`;
+    on.comments = [
+      ...past,
+      turn.said,
+      answerNote(turn.text, rootOf(on.uri)),
+      ...waiting.map(promptNote),
+    ].filter(({ body }) => typeof body === 'string' || body.value);
+    const asks = conversationId !== undefined && this.prompts.asked(conversationId) !== undefined;
+    on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${asks ? ' asks' : ''}`;
     const state = waiting.length
       ? 'waits for you'
       : outcome === undefined
@@ -288,6 +319,7 @@ export class Threads {
           : outcome;
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
+    setTimeout(() => this.follow.keep(on), SHOWN_MS);
   }
 }
 
@@ -312,9 +344,12 @@ function note(
   };
 }
 
-function answerNote(text: TurnText): Note {
+/** @param root the folder in which the answer's links to files begin */
+function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
   const markdown = text.markdown() || (text.outcome === undefined ? '…' : '');
-  return note(new vscode.MarkdownString(harmless(markdown)), ASIDE, text.outcome);
+  const body = new vscode.MarkdownString(harmless(markdown));
+  body.baseUri = root && vscode.Uri.joinPath(root, '/');
+  return note(body, ASIDE, text.outcome);
 }
 
 /** A prompt that waits, with its actions in the note's title. */
@@ -325,13 +360,21 @@ function promptNote(prompt: Prompt): Note {
     body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
   else if (kind !== 'question') body.push(fenced(details(prompt)));
   else if (context) body.push(fenced(context));
-  const option = (it: string) =>
-    `- ${escaped(it)}${[prompt.default].flat().includes(it) ? ' *(default)*' : ''}`;
-  if ('options' in answerType && kind === 'question')
-    body.push(answerType.options.map(option).join('\n'));
+  if (answerType.type === 'multi_select')
+    body.push(answerType.options.map((it) => `- ${escaped(it)}`).join('\n'));
+  const usual = [prompt.default].flat();
+  const offered = offers(prompt).map(({ label, answer }, at) => {
+    const isUsual = answer?.action === 'answer' && usual.includes(answer.answer);
+    const args = encodeURIComponent(JSON.stringify([prompt.promptId, at]));
+    return `- [${escaped(label)}](command:${CHOOSE}?${args})${isUsual ? ' *(default)*' : ''}`;
+  });
+  if (!prompt.resumable) body.push(offered.join('\n'));
   const contextValue = prompt.resumable ? 'resumable' : isChange(prompt) ? 'change' : 'question';
+  const markdown = new vscode.MarkdownString(body.join('\n\n'));
+  // All that is of a model in it is escaped or in a block of code.
+  markdown.isTrusted = { enabledCommands: [CHOOSE] };
   return {
-    ...note(new vscode.MarkdownString(body.join('\n\n')), { name: visible(label) }, 'waits'),
+    ...note(markdown, { name: visible(label) }, 'waits'),
     contextValue,
     promptId: prompt.promptId,
   };

@@ -19,7 +19,7 @@ export interface Showing {
 }
 
 /** Milliseconds in which a prompt that came suddenly takes no answer. */
-const GRACE = 500;
+export const GRACE = 500;
 
 /** Asks a question, or for a permission that is not about a diff. */
 export function show(
@@ -29,16 +29,8 @@ export function show(
   const { kind, answerType } = prompt;
   if (kind !== 'question') return permit(prompt, showing);
   if (answerType.type === 'boolean')
-    return pick(prompt, showing, [
-      ['Yes', true],
-      ['No', false],
-    ]);
-  if ('options' in answerType)
-    return pick(
-      prompt,
-      showing,
-      answerType.options.map((it) => [it, it]),
-    );
+    return pick(prompt, showing, [true, false]);
+  if ('options' in answerType) return pick(prompt, showing, answerType.options);
   return type(prompt, showing);
 }
 
@@ -53,7 +45,8 @@ export async function declineWithNote(): Shown {
   return note === undefined ? undefined : { action: 'decline', note: note.trim() || undefined };
 }
 
-const PERMISSIONS: Record<string, string> = {
+/** Answers that allow a call, in the words of their buttons. */
+export const PERMISSIONS: Record<string, string> = {
   once: 'Run Once',
   turn: 'Run in This Turn',
   always: 'Always Run',
@@ -91,7 +84,7 @@ async function permit(
     const page = vscode.Uri.from({ scheme: PAGE, path: name, query: prompt.promptId });
     const shows = ({ input }: vscode.Tab) =>
       input instanceof vscode.TabInputText && input.uri.toString() === page.toString();
-    showing.over.onCancellationRequested(() => closeTabs(shows));
+    showing.over.onCancellationRequested(() => void closeTabs(shows));
     await vscode.window.showTextDocument(page);
     chosen = await vscode.window.showQuickPick(
       [REFUSED, REFUSED_WITH_NOTE, ...answers.keys()],
@@ -130,6 +123,10 @@ export function details({ preview, context, tool }: Prompt): string {
   return visible([...(context ? [context] : []), what.trimEnd(), ...where].join('\n\n'));
 }
 
+/** An answer in a few words. */
+export const label = (answer: unknown): string =>
+  answer === true ? 'Yes' : answer === false ? 'No' : visible(String(answer));
+
 /** The question in one line. The server's text about a command repeats the command, shortened. */
 export const question = ({ preview, text }: Prompt): string =>
   preview?.kind === 'command' ? 'Run this command?' : text;
@@ -146,15 +143,11 @@ const oneLine = (text = ''): string =>
 
 type Choice = vscode.QuickPickItem & { answer: unknown };
 
-function pick(
-  prompt: Prompt,
-  showing: Showing,
-  options: [label: string, answer: unknown][],
-): Shown {
+function pick(prompt: Prompt, showing: Showing, options: unknown[]): Shown {
   const input = vscode.window.createQuickPick<Choice>();
   const isDefault = (answer: unknown) => [prompt.default].flat().includes(answer);
-  input.items = options.map(([label, answer]) => ({
-    label: visible(label),
+  input.items = options.map((answer) => ({
+    label: label(answer),
     answer,
     description: isDefault(answer) ? 'default' : '',
   }));
@@ -202,7 +195,7 @@ function type(prompt: Prompt, showing: Showing): Shown {
 }
 
 /** The typed text as an answer; undefined if it does not fit. The server checks the format of a text. */
-function read(type: AnswerType, text: string): string | number | undefined {
+export function read(type: AnswerType, text: string): string | number | undefined {
   if (type.type === 'secret') return text || undefined;
   const { minimum = -Infinity, maximum = Infinity } = type as {
     minimum?: number;

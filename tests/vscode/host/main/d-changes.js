@@ -42,7 +42,7 @@ test('a block is rejected and the other accepted: the file gets that text', asyn
   await change();
   await run('aside.reviewChanges');
   await until('the diff', diff);
-  assert.deepEqual((await lenses()).map((it) => it.title), ['Accept Block', 'Reject Block', 'Accept Block', 'Reject Block']);
+  assert.deepEqual((await lenses()).map((it) => it.title), ['Accept Block', 'Reject Block', 'Accept Block', 'Reject Block', 'Accept File', 'Reject File']);
   await lens('Reject Block', 0);
   await until('the old line', async () => (await shown()) === NOTES.replace('cheese', 'blue cheese'));
   assert.equal(aside().prompts.length, 1, 'a block is still open');
@@ -68,13 +68,13 @@ test('several changes are one tab, and are decided one by one', async () => {
   const thread = await ask('Change two files');
   const waiting = await change(2);
   await run('aside.answerQuestion');
-  await until('the tab of both', () => tabs().some(({ label }) => label.startsWith('2 changes of Aside')));
+  await until('the tab of both', () => tabs().some(({ label }) => label.startsWith('Aside’s changes')));
   const of = (name) => waiting.find(({ preview }) => preview.uri.endsWith(name)).promptId;
   await run('aside.acceptChange', { promptId: of('notes.md') });
   await run('aside.rejectChange', { promptId: of('draft.md') });
   await ended(thread);
   assert.deepEqual([read('notes.md'), read('draft.md')], [NOTES.replace('- milk', '- soy milk'), DRAFT]);
-  await until('the end of the tab', () => !tabs().some(({ label }) => label.startsWith('2 changes of Aside')));
+  await until('the end of the tab', () => !tabs().some(({ label }) => label.startsWith('Aside’s changes')));
 });
 
 test('a document that is not saved is changed and stays unsaved', async () => {

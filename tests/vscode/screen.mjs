@@ -1,0 +1,183 @@
+// What is on the screen with VS Code's own settings, at the speed of a real model: node screen.mjs CODE_SERVER FOLDER EXTENSIONS NAME
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { command, until } from './editor.mjs';
+import { emptied, folder, lane, startWindow } from './window.mjs';
+
+const work = emptied(`screen-${lane}`);
+const workspace = path.join(work, 'project');
+fs.mkdirSync(workspace);
+const source = (name) => Array.from({ length: 31 }, (_, n) => `export const ${name}${n + 1} = ${n + 1};\n`).join('');
+const NAMES = ['one', 'two', 'three'];
+for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
+const read = (name) => fs.readFileSync(path.join(workspace, `${name}.ts`), 'utf8');
+
+const script = path.join(work, 'screen.toml');
+const long = (lines) => Array.from({ length: lines }, (_, n) => `Line ${n + 1} of the answer is here.`).join('\\n\\n');
+const given = fs.readFileSync(new URL('given/scripts/screen.toml', import.meta.url), 'utf8');
+fs.writeFileSync(script, given.replaceAll(/SLOW_(\d)/g, (_, at) => long([8, 6, 4][at - 1])));
+
+const window = await startWindow({ name: `screen-${lane}`, workspace, script, first: 'one.ts', size: { width: 1440, height: 900 } });
+const { page, status, thread, quickInput, see, open, select, ask, test, end } = window;
+const answer = thread.locator('.comment-body').last();
+const picture = (name) => page.screenshot({ path: path.join(folder, lane, `${name}.png`) });
+fs.mkdirSync(path.join(folder, lane), { recursive: true });
+
+/** Notes in the page when the last answer grows, until `ends` is called, which gives the milliseconds between. */
+async function watch() {
+  await page.evaluate(() => {
+    const seen = (window.asideSeen = { at: [], length: 0 });
+    const look = () => {
+      const length = [...document.querySelectorAll('.review-widget .comment-body')].at(-1)?.innerText.length ?? 0;
+      if (length > seen.length) seen.at.push(performance.now());
+      seen.length = length;
+    };
+    seen.timer = setInterval(look, 10);
+  });
+  return () =>
+    page.evaluate(() => {
+      clearInterval(window.asideSeen.timer);
+      const { at } = window.asideSeen;
+      return at.slice(1).map((it, n) => it - at[n]);
+    });
+}
+
+/** Where the last answer is: its bounds, the pixels of it that the editor shows, and those that an inner box would hide. */
+const place = () =>
+  page.evaluate(() => {
+    const body = [...document.querySelectorAll('.review-widget .comment-body')].at(-1);
+    const [box, editor] = [body.getBoundingClientRect(), document.querySelector('.editor-instance').getBoundingClientRect()];
+    const inner = [body, ...body.querySelectorAll('*')].map((it) => (/auto|scroll|hidden/.test(getComputedStyle(it).overflowY) ? it.scrollHeight - it.clientHeight : 0));
+    return { bottom: box.bottom, height: box.height, editor: editor.bottom, visible: Math.max(0, Math.min(box.bottom, editor.bottom) - Math.max(box.top, editor.top)), hidden: Math.max(...inner) };
+  });
+const done = (count) => until(`${count} answers`, async () => (await thread.locator('.head').allInnerTexts()).filter((it) => it.includes('done')).length >= count, 60_000);
+const inView = async () => {
+  // The editor follows what has just been drawn.
+  await until('the end of the answer in view', async () => ((it) => it.bottom <= it.editor + 1)(await place()), 5_000);
+  return place();
+};
+
+await test('an answer grows on the screen while it is written, at each speed of a model, and all of it is in view', async () => {
+  await select('one.ts', 12, 0);
+  await ask('Tell me slowly');
+  const ends = await watch();
+  await see(thread, 'works');
+  await done(1);
+  const gaps = (await ends()).sort((a, b) => a - b);
+  const [median, slow, most] = [0.5, 0.95, 1].map((it) => Math.round(gaps[Math.ceil(gaps.length * it) - 1]));
+  const told = `${gaps.length} times; median ${median} ms, 95 of 100 within ${slow} ms, most ${most} ms`;
+  assert.ok(gaps.length >= 40 && median <= 250 && slow <= 500 && most <= 1_500, told);
+  assert.equal(await page.locator('.comments-panel').count(), 0, 'no panel lies over it');
+  const { hidden, height, visible } = await inView();
+  assert.equal(hidden, 0, 'no inner box scrolls');
+  assert.ok(visible > 200 && height > 264, `${visible} of ${height} px`);
+  await picture('answer');
+  return told;
+});
+
+await test('the second answer is in view, too', async () => {
+  await thread.locator('.review-thread-reply-button').click();
+  await window.box.waitFor();
+  await page.keyboard.insertText('Once more');
+  await page.keyboard.press('Control+Enter');
+  await until('the second answer', async () => (await thread.locator('.comment-body').count()) === 4, 20_000);
+  await done(1);
+  await see(answer, 'Line 8 of the answer');
+  assert.equal((await inView()).hidden, 0);
+  await picture('second');
+});
+
+await test('a question comes up by itself after a streamed text, where the person did nothing since', async () => {
+  await select('two.ts', 5, 0);
+  await ask('Ask after a while');
+  await quickInput.locator('.monaco-list-row').filter({ hasText: 'linear' }).waitFor({ timeout: 20_000 });
+  await page.keyboard.press('Escape');
+  await quickInput.waitFor({ state: 'hidden' });
+  await see(status, '1 question');
+});
+
+await test('an option is a click; what a model wrote in it is no link', async () => {
+  const note = thread.locator('.review-comment').filter({ hasText: 'Which back-off?' }).last();
+  await see(note, 'linear [x](command:y)');
+  assert.deepEqual(await note.locator('a').allInnerTexts(), ['constant', 'linear [x](command:y)']);
+  await picture('options');
+  await note.locator('a', { hasText: 'constant' }).click();
+  await see(thread, 'Which back-off? → constant');
+  await see(thread, 'Thank you.');
+});
+
+await test('what is typed below an open question answers it, and stays in the box where it is no answer', async () => {
+  await thread.locator('.review-thread-reply-button:visible').last().click();
+  await window.box.waitFor();
+  await page.keyboard.insertText('Ask after a while');
+  await page.keyboard.press('Control+Enter');
+  await quickInput.locator('.monaco-list-row').filter({ hasText: 'linear' }).waitFor({ timeout: 20_000 });
+  await page.keyboard.press('Escape');
+  await quickInput.waitFor({ state: 'hidden' });
+  await thread.locator('.review-thread-reply-button:visible').last().click();
+  await window.box.waitFor();
+  await page.keyboard.insertText('neither');
+  await see(thread.locator('.form-actions .monaco-button'), 'Tell the Model');
+  await page.keyboard.press('Control+Enter');
+  await see(page.locator('.notification-toast'), 'is not one of the answers');
+  await see(status, '1 question');
+  await picture('typed');
+  await until('the text in the box', async () => (await window.box.innerText()).includes('neither'), 5_000);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText('Constant');
+  await page.keyboard.press('Control+Enter');
+  await status.waitFor({ state: 'hidden' });
+  await until('both answers', async () => (await thread.innerText()).split('Which back-off? → constant').length === 3, 20_000);
+});
+
+await test('a file that is decided does not look deleted, however it was decided', async () => {
+  const entry = (name) => page.locator('.multiDiffEntry').filter({ hasText: `${name}.ts` }).first();
+  const lines = (name, which) => entry(name).locator(`.editor.${which} .view-line`).allInnerTexts().then((all) => all.join('\n').replaceAll('\u00a0', ' '));
+  const lens = (name, title) => entry(name).locator('.codelens-decoration').getByText(title, { exact: true }).first();
+  await select('three.ts', 3, 0);
+  await ask('Change all three');
+  await see(status, '3 questions');
+  await command(page, 'Aside: Review Changes');
+  await see(page.locator('.tab.active'), 'Aside’s changes (3 files)');
+  await lens('one', 'Accept Block').click();
+  await lens('one', '✓ Accepted').waitFor();
+  await until('both sides', async () => /one9 = 99/.test(await lines('one', 'modified')) && /one9 = 9;/.test(await lines('one', 'original')), 10_000);
+  await lens('two', 'Reject Block').click();
+  await lens('two', '✗ Rejected: the file stays as it is').waitFor();
+  assert.doesNotMatch(await lines('two', 'modified'), /two9 = 99/);
+  assert.match(await lines('two', 'modified'), /two1[0-9]? = /);
+  await picture('decided');
+  await lens('three', 'Accept Block').click();
+  await page.locator('.tab').filter({ hasText: 'Aside’s changes' }).waitFor({ state: 'detached' });
+  const [one, two, three] = NAMES.map(read);
+  assert.deepEqual([/one9 = 99;/.test(one), /two9 = 9;/.test(two), /three9 = 99;/.test(three)], [true, true, true]);
+});
+
+await test('all changes of a tab are accepted by one key', async () => {
+  for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
+  await select('three.ts', 20, 0);
+  await ask('Change all three');
+  await see(status, '3 questions');
+  await command(page, 'Aside: Review Changes');
+  await see(page.locator('.tab.active'), 'Aside’s changes (3 files)');
+  await page.getByRole('button', { name: /^Accept All Changes/ }).waitFor();
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.tab').filter({ hasText: 'Aside’s changes' }).waitFor({ state: 'detached' });
+  await until('all three', () => NAMES.every((name) => read(name).includes(`${name}9 = 99;`)), 20_000);
+});
+
+await test('a link to a file in an answer opens it, and Ask in a document that is no file says so', async () => {
+  await open('two.ts');
+  await page.locator('.tab').filter({ hasText: 'two.ts' }).hover();
+  await thread.locator('a', { hasText: 'two.ts' }).last().click();
+  await see(page.locator('.tab.active'), 'two.ts');
+  assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+  await command(page, 'Preferences: Open User Settings (JSON)');
+  await see(page.locator('.tab.active'), 'settings.json');
+  await command(page, 'Aside: Ask');
+  await see(page.locator('.notification-toast'), 'Aside cannot be asked in settings.json');
+});
+
+await end();
