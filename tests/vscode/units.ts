@@ -52,6 +52,24 @@ turn.note('*It ended.*', false);
 turn.apply({ kind: 'text', step: 2, text: 'I turn.' });
 assert.equal(turn.markdown(), 'I walk.\n\n> Left\n\nI turn\n\n*It ended.*\n\nI turn.');
 
+// A command shows the end of what it printed, while it runs and afterwards, and its sign tells that it failed.
+const ran = new TurnText();
+ran.apply({ kind: 'toolCall', step: 1, callId: 'c', name: 'run_command', title: 'Run tests', arguments: {}, status: 'running' });
+for (let n = 1; n <= 12; n++) ran.apply({ kind: 'toolOutput', callId: 'c', text: `test ${n}\n` });
+assert.match(ran.markdown(), /^- … Run tests\n\n```text\n… 4 lines more\ntest 5\n[^]*test 12\n```$/);
+ran.apply({ kind: 'toolResult', callId: 'c', status: 'ok', summary: 'failed', exitStatus: 1 });
+assert.match(ran.markdown(), /^- ✗ Run tests \(exit status 1\)\n\n```text\n… 4 lines more\n/);
+ran.apply({ kind: 'edit', callId: 'e', changes: [{ uri: 'file:///a.py', diff: '--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n' }, { uri: 'file:///b', missing: 'It is no text.' }] });
+ran.apply({ kind: 'toolResult', callId: 'e', status: 'ok', summary: '' });
+assert.match(ran.markdown(), /- ✓ e\n\n```diff\n@@ -1 \+1 @@\n-a\n\+b\n+```/);
+ran.apply({ kind: 'retry', attempt: 1, afterMs: 1_200, reason: 'The server is busy' });
+assert.match(ran.markdown(), /\*The server is busy\\?\. The request is sent again in 2 seconds\.\*$/);
+
+// What of the context is used is what the last request took, not the sum of all.
+const usage = { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextWindow: 1_000 };
+for (const inputTokens of [100, 250]) ran.apply({ kind: 'usage', ...usage, inputTokens });
+assert.equal(ran.context, 150);
+
 // A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
 async function trace(traceFormat: TraceFormat): Promise<string> {
   const [there, back] = [new PassThrough(), new PassThrough()];

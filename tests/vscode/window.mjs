@@ -93,3 +93,9 @@ export function emptied(name) {
   fs.mkdirSync(made, { recursive: true });
   return made;
 }
+
+const KEYS = ['a', 'b', 'e', 'n', 'y', 'Y', 'N', '1', '2', ' ', ' ', 'Enter', 'Enter', 'Enter', 'Escape', 'Tab', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'Backspace'];
+let seed = 7;
+const below = (bound) => ((seed = (seed * 1103515245 + 12345) % 2147483648) >>> 12) % bound;
+/** Keys of a person who types and looks at nothing. */
+export const typed = Array.from({ length: 300 }, () => KEYS[below(KEYS.length)]);

@@ -29,6 +29,8 @@ function property(key, value) {
     const types = [...new Set((value.anyOf ?? choices).flatMap((it) => it.type ?? (it.oneOf || it.enum ? 'string' : [])))];
     made.type = types.length === 1 ? types[0] : types;
   }
+  // The settings editor marks an empty box as wrong where a number has a minimum and may not be left out.
+  if ('minimum' in made && !('default' in made)) Object.assign(made, { type: [made.type, 'null'].flat(), default: null });
   const scope = MACHINE.test(key.slice('aside.'.length)) ? 'machine' : 'window';
   return { ...made, scope, markdownDescription: value.description ?? '' };
 }

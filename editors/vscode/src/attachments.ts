@@ -7,7 +7,7 @@ import type { Attachment } from './wire';
 
 const WORDS = ['selection', 'diagnostics', 'open'];
 /** Schemes of the documents that the server is told of. */
-const SYNCED = ['file', 'untitled'];
+export const SYNCED = ['file', 'untitled'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
 /**

@@ -46,7 +46,7 @@ export class Conversations
     item.command = {
       command: 'aside.openConversation',
       title: 'Open',
-      arguments: [{ conversationId, title }],
+      arguments: [conversation],
     };
     item.tooltip = tooltip(conversation);
     return item;
@@ -59,7 +59,7 @@ export class Conversations
     return text;
   }
 
-  async open({
+  async transcript({
     conversationId,
     title,
   }: Pick<ConversationItem, 'conversationId' | 'title'>): Promise<void> {
@@ -67,9 +67,11 @@ export class Conversations
     await vscode.window.showTextDocument(vscode.Uri.from({ scheme: SCHEME, path }));
   }
 
-  async fork({ conversationId }: ConversationItem): Promise<void> {
-    await this.server.request('aside/conversation/fork', { conversationId });
+  /** The id of the new conversation. */
+  async fork({ conversationId }: ConversationItem): Promise<string> {
+    const forked = await this.server.request('aside/conversation/fork', { conversationId });
     this.changed.fire();
+    return forked.conversationId;
   }
 
   async rename({ conversationId, title }: ConversationItem): Promise<void> {
@@ -85,7 +87,8 @@ export class Conversations
     this.changed.fire();
   }
 
-  async remove({ conversationId, title }: ConversationItem): Promise<void> {
+  /** Whether it was deleted. */
+  async remove({ conversationId, title }: ConversationItem): Promise<boolean> {
     const sure = await vscode.window.showWarningMessage(
       `Delete “${title}” for good?`,
       { modal: true },
@@ -93,6 +96,7 @@ export class Conversations
     );
     if (sure) await this.server.request('aside/conversation/delete', { conversationId });
     this.changed.fire();
+    return sure !== undefined;
   }
 
   /** The conversation that a command of the palette is about. */

@@ -1,15 +1,18 @@
 // Puts the parts together, and has the commands.
 import * as vscode from 'vscode';
+import { showApprovals } from './approvals';
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
 import { callTool, listDiagnostics, names, openDocument, rootOf } from './editorTools';
-import { pickMode, pickModel } from './pickers';
+import { Choices } from './pickers';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
 import { Server } from './server';
 import { StatusBar } from './status';
 import { sentence } from './text';
+import { Talks, type Talk } from './talks';
 import { Threads } from './threads';
+import { View } from './view';
 import { VERSION, type ConversationItem } from './wire';
 
 /** The reply boxes of comment threads. */
@@ -36,10 +39,13 @@ export function activate(context: vscode.ExtensionContext) {
   });
   const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
   const prompts = new Prompts(server, subscriptions);
-  const threads = new Threads(server, prompts, pasted, subscriptions);
+  const choices = new Choices(server, context);
+  const talks = new Talks(server, choices, subscriptions);
+  const threads = new Threads(talks, prompts, pasted, context.workspaceState, subscriptions);
+  const view = new View(talks, prompts, choices, pasted, context);
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, subscriptions);
-  const statusBar = new StatusBar(server, prompts, threads, subscriptions);
+  const statusBar = new StatusBar(server, prompts, talks, choices, subscriptions);
   server.onRequest('aside/tool/call', ({ name, arguments: args, root }) =>
     callTool(name, args, vscode.Uri.parse(root)),
   );
@@ -51,15 +57,18 @@ export function activate(context: vscode.ExtensionContext) {
       if (chosen) await act(chosen);
     };
   const on =
-    (act: (thread: vscode.CommentThread) => unknown) =>
-    (from: vscode.CommentThread | { thread: vscode.CommentThread }) =>
-      act('thread' in from ? from.thread : from);
+    (act: (talk: Talk) => unknown) =>
+    (from: vscode.CommentThread | { thread: vscode.CommentThread }) => {
+      const talk = threads.talkOf('thread' in from ? from.thread : from);
+      return talk && act(talk);
+    };
 
   const commands: Record<string, (...args: never[]) => unknown> = {
-    ask: (given?: Ask | vscode.Uri) =>
-      given && 'message' in given
-        ? threads.ask(given.uri, given.range, given.message)
-        : threads.compose(),
+    ask: (given?: Ask | vscode.Uri) => {
+      if (given && 'message' in given) return threads.ask(given.uri, given.range, given.message);
+      const editor = vscode.window.activeTextEditor;
+      return editor ? threads.compose(editor) : view.focus('box');
+    },
     fix: (uri: vscode.Uri, range: vscode.Range) => {
       const diagnostics = vscode.languages
         .getDiagnostics(uri)
@@ -77,11 +86,21 @@ export function activate(context: vscode.ExtensionContext) {
       prompts.attends = true;
       threads.answer(thread, text);
     },
-    chooseAnswer: (promptId: string, at: number) => prompts.choose(promptId, at),
-    stopTurn: on((thread) => threads.cancel(thread)),
-    undoTurn: on((thread) => threads.undo(thread)),
-    closeThread: on((thread) => threads.remove(thread)),
-    revealThread: () => threads.reveal(),
+    chooseAnswer: (promptId: string, at: number) => {
+      prompts.attends = true;
+      return prompts.choose(promptId, at);
+    },
+    stopTurn: on((talk) => talks.cancel(talk)),
+    undoTurn: on((talk) => talks.undo(talk)),
+    retryTurn: (on: vscode.CommentThread) => threads.retry(on),
+    resumeTurn: on((talk) => talks.resume(talk)),
+    closeThread: (on: vscode.CommentThread) => threads.remove(on),
+    continueInView: on(({ conversationId }) => view.show(conversationId, 'box')),
+    revealWork: async () => {
+      const { latest } = talks;
+      if (latest && !(await threads.reveal(latest))) await view.show(latest.conversationId, 'box');
+    },
+    newConversation: () => view.show(undefined, 'box'),
     answerQuestion: (note?: { promptId?: string }) => prompts.turnTo(note?.promptId),
     declineQuestion: ({ promptId }: { promptId: string }) => prompts.decline(promptId),
     skipQuestion: (note: { promptId: string }) => prompts.cancel(note),
@@ -92,13 +111,20 @@ export function activate(context: vscode.ExtensionContext) {
     rejectBlock: (from: From, at?: number) => review.decide(false, from, at),
     acceptAllChanges: () => review.decideAll(true),
     rejectAllChanges: () => review.decideAll(false),
-    openConversation: about((item) => conversations.open(item)),
-    forkConversation: about((item) => conversations.fork(item)),
+    openConversation: about((item) => view.show(item.conversationId, 'box')),
+    openTranscript: about((item) => conversations.transcript(item)),
+    forkConversation: about(async (item) => view.show(await conversations.fork(item), 'box')),
     renameConversation: about((item) => conversations.rename(item)),
-    deleteConversation: about((item) => conversations.remove(item)),
-    resumeConversation: about((item) => threads.resume(item.conversationId)),
-    pickModel: () => pickModel(server, context),
-    pickMode: () => pickMode(server),
+    deleteConversation: about(async (item) => {
+      if (!(await conversations.remove(item))) return;
+      talks.forget(item.conversationId);
+      threads.forget(item.conversationId);
+      view.forget(item.conversationId);
+    }),
+    resumeConversation: about((item) => view.resume(item.conversationId)),
+    showApprovals: () => showApprovals(server),
+    pickModel: () => choices.pickModel(),
+    pickMode: () => choices.pickMode(),
     restartServer: () => server.restart(),
     stopServer: () => server.stop(),
     showLogs: () => server.showLogs(),
@@ -139,10 +165,12 @@ export function activate(context: vscode.ExtensionContext) {
   );
   // Commands work as soon as this is over, and one of them stops a server that does not come up.
   void server.restart();
-  // The API for other extensions: the text of the status bar, the threads, and the open prompts.
+  void threads.restore();
+  // The API for other extensions: the text of the status bar, the threads, the turns in the view, and the open prompts.
   return {
     status: () => statusBar.text,
     threads: () => threads.list,
+    shown: () => view.shown.turns.map(({ message, text }) => `${message}\n\n${text.markdown()}`),
     prompts: () => prompts.list.map(({ prompt }) => prompt),
   };
 }

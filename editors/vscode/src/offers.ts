@@ -14,8 +14,12 @@ export function offers(prompt: Prompt): Offer[] {
   if (preview?.kind === 'diff') return [{ label: 'Show the Change' }, refusal(prompt)];
   if (kind !== 'question') {
     if (isLong(details(prompt))) return [{ label: 'Review…' }, refusal(prompt)];
-    if (answerType.type !== 'select') return [{ label: 'Yes', answer: answered(true) }, refusal(prompt)];
-    return answerType.options.map((it) => ({ label: PERMISSIONS[it] ?? 'No', answer: answered(it) }));
+    if (answerType.type !== 'select')
+      return [{ label: 'Yes', answer: answered(true) }, refusal(prompt)];
+    return answerType.options.map((it) => ({
+      label: PERMISSIONS[it] ?? 'No',
+      answer: answered(it),
+    }));
   }
   return [
     ...choices(prompt).map((value) => ({ label: label(value), answer: answered(value) })),
@@ -58,7 +62,9 @@ const refusal = ({ answerType }: Prompt): Offer => ({
 function choices({ answerType, default: usual }: Prompt): unknown[] {
   if (answerType.type === 'boolean') return [true, false];
   if (answerType.type === 'select') return answerType.options;
-  return (answerType.type === 'text' || answerType.type === 'number') && usual !== undefined ? [usual] : [];
+  return (answerType.type === 'text' || answerType.type === 'number') && usual !== undefined
+    ? [usual]
+    : [];
 }
 
 /** The choice whose label a text is, whatever the case of its letters. */

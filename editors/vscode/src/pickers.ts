@@ -1,51 +1,117 @@
-// The two settings that are picked from a list.
+// The model and the mode of what is asked next. What is picked holds in this workspace; else the settings do.
 import * as vscode from 'vscode';
 import type { Server } from './server';
+import { MODES, type Mode } from './wire';
 
 const TOUR = {
   label: 'The tour',
   description: 'no model',
   detail: 'A script answers, asks a question and writes a file: for a first try',
 };
+const BY_SETTINGS = 'By the settings';
+const [MODEL, MODE] = ['aside.model', 'aside.mode'];
 
-export async function pickModel(
-  server: Server,
-  { extensionUri, globalStorageUri }: vscode.ExtensionContext,
-): Promise<void> {
-  const items = server.request('aside/model/list', {}).then(({ models }) => [
-    ...models.map(({ id, contextWindow, prices }) => ({
-      label: id,
-      description: contextWindow ? `${Math.round(contextWindow / 1000)}k tokens` : '',
-      detail: prices ? `$${prices.input} in, $${prices.output} out, for a million tokens` : '',
-    })),
-    TOUR,
-  ]);
-  const chosen = await vscode.window.showQuickPick(items, { title: 'Model', matchOnDetail: true });
-  // The setting outlives this version of the extension, so the script has a place of its own.
-  const script = vscode.Uri.joinPath(globalStorageUri, 'tour.toml');
-  if (chosen === TOUR)
-    await vscode.workspace.fs.copy(
-      vscode.Uri.joinPath(extensionUri, 'media/walkthrough/tour.toml'),
-      script,
-      { overwrite: true },
-    );
-  await set('assistant.model', chosen === TOUR ? `rehearsal/${script.fsPath}` : chosen?.label);
+export class Choices {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+  /** The model that the server takes without a choice. */
+  private usual?: string;
+
+  constructor(
+    private readonly server: Server,
+    private readonly context: vscode.ExtensionContext,
+  ) {
+    context.subscriptions.push(this.changed);
+  }
+
+  /** What goes along with each turn. */
+  get options(): { model?: string; mode?: Mode } {
+    const { workspaceState } = this.context;
+    return { model: workspaceState.get(MODEL), mode: workspaceState.get(MODE) };
+  }
+
+  /** What is on, in words. */
+  get shown(): { model: string; mode: string } {
+    const { model, mode } = this.options;
+    const set = vscode.workspace.getConfiguration('aside').get<Mode>('conversation.mode');
+    const name = model === this.tour ? TOUR.label : (model ?? this.usual);
+    return { model: name ?? 'none', mode: mode ?? set ?? MODES[0] };
+  }
+
+  /** The server tells which model it takes. */
+  serverTakes(model: string | undefined): void {
+    this.usual = model;
+    this.changed.fire();
+  }
+
+  async pickModel(): Promise<void> {
+    const now = this.shown.model;
+    const items = this.server.request('aside/model/list', {}).then(({ models }) => [
+      ...models
+        .map(({ id, contextWindow, prices }) => ({
+          label: id,
+          description: [...(id === now ? ['now'] : []), size(contextWindow)].join(' · '),
+          detail: prices ? `$${prices.input} in, $${prices.output} out, for a million tokens` : '',
+        }))
+        .sort((a, b) => Number(b.label === now) - Number(a.label === now)),
+      TOUR,
+      { label: BY_SETTINGS, description: this.usual, detail: 'The model of the settings' },
+    ]);
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: 'Model in This Workspace',
+      matchOnDetail: true,
+    });
+    if (!chosen) return;
+    if (chosen === TOUR) await this.prepareTour();
+    const model = chosen.label === BY_SETTINGS ? undefined : chosen.label;
+    await this.keep(MODEL, chosen === TOUR ? this.tour : model);
+  }
+
+  /** The modes are those of the setting, which has the server's words for them. */
+  async pickMode(): Promise<void> {
+    const { enum: modes = [], markdownEnumDescriptions: details = [] } =
+      this.server.properties['aside.conversation.mode'] ?? {};
+    const now = this.shown.mode;
+    const items = modes.map((label, at) => ({
+      label,
+      description: label === now ? 'now' : '',
+      detail: details[at],
+    }));
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: 'What Runs without Asking in This Workspace',
+    });
+    if (chosen) await this.keep(MODE, chosen.label);
+  }
+
+  /** The tour is over; the model is what it was. */
+  async endTour(): Promise<void> {
+    if (this.options.model === this.tour) await this.keep(MODEL, undefined);
+  }
+
+  private async keep(key: string, value: string | undefined): Promise<void> {
+    await this.context.workspaceState.update(key, value);
+    this.changed.fire();
+  }
+
+  /** The choice outlives this version of the extension, so the script has a place of its own. */
+  private get script(): vscode.Uri {
+    return vscode.Uri.joinPath(this.context.globalStorageUri, 'tour.toml');
+  }
+
+  private get tour(): string {
+    return `rehearsal/${this.script.fsPath}`;
+  }
+
+  private async prepareTour(): Promise<void> {
+    const given = vscode.Uri.joinPath(this.context.extensionUri, 'media/walkthrough/tour.toml');
+    await vscode.workspace.fs.copy(given, this.script, { overwrite: true });
+  }
 }
 
-/** The modes are those of the setting, which has the server's words for them. */
-export async function pickMode(server: Server): Promise<void> {
-  const { enum: modes = [], markdownEnumDescriptions: details = [] } =
-    server.properties['aside.conversation.mode'] ?? {};
-  const items = modes.map((label, at) => ({ label, detail: details[at] }));
-  await set(
-    'conversation.mode',
-    (await vscode.window.showQuickPick(items, { title: 'What runs without asking' }))?.label,
-  );
-}
-
-async function set(key: string, value?: string): Promise<void> {
-  if (value !== undefined)
-    await vscode.workspace
-      .getConfiguration('aside')
-      .update(key, value, vscode.ConfigurationTarget.Global);
-}
+/** The tokens that a model takes, in a few characters. */
+const size = (tokens: number | undefined): string =>
+  tokens === undefined
+    ? ''
+    : tokens >= 1_000_000
+      ? `${tokens / 1_000_000}M tokens`
+      : `${Math.round(tokens / 1000)}k tokens`;

@@ -136,13 +136,12 @@ export class Prompts {
     const pending = this.open.get(promptId);
     const offer = pending && offers(pending.prompt)[at];
     if (!offer || Date.now() - pending.since < GRACE) return;
-    this.attends = true;
     if (offer.answer) pending.settle(offer.answer);
     else await this.turnTo(promptId);
   }
 
   /** The question that a text typed in this conversation answers: the one that came first. */
-  asked(conversationId: string): Pending | undefined {
+  asked(conversationId: string | undefined): Pending | undefined {
     return this.list.find(
       ({ prompt }) =>
         prompt.conversationId === conversationId && prompt.kind === 'question' && !prompt.resumable,

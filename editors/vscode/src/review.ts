@@ -86,7 +86,9 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   /** Takes or refuses all changes that wait. */
   async decideAll(taken: boolean): Promise<void> {
-    for (const { prompt } of this.prompts.list.filter((it) => isChange(it.prompt) && !it.prompt.resumable)) {
+    for (const { prompt } of this.prompts.list.filter(
+      (it) => isChange(it.prompt) && !it.prompt.resumable,
+    )) {
       if (taken) await this.accept(prompt);
       else this.reject(prompt);
     }

@@ -21,7 +21,8 @@ export function readSettings(properties: string[]): Settings {
 }
 
 function put(layer: object, key: string, value: unknown): void {
-  if (value === undefined) return;
+  // A number that is left out is null in the settings editor.
+  if (value === undefined || value === null) return;
   const names = key.split('.');
   const last = names.pop()!;
   let table = layer as Record<string, unknown>;

@@ -1,14 +1,21 @@
 // The item of the status bar, while Aside works or waits; and its health, where the language's is shown.
 import * as vscode from 'vscode';
+import type { Choices } from './pickers';
 import type { Prompts } from './prompts';
 import type { Server } from './server';
 import { counted, visible } from './text';
-import type { Threads } from './threads';
+import { runningTurn, type Talks } from './talks';
 
 const { Information: ok, Warning: warning, Error: error } = vscode.LanguageStatusSeverity;
 const SEVERITY = { ok, warning, error };
 
+/** Milliseconds for which the end of all work is told to a person who is elsewhere. */
+const TOLD_MS = 6_000;
+
 export class StatusBar {
+  private wasBusy = false;
+  /** Runs while the end is told. */
+  private ended?: NodeJS.Timeout;
   private readonly item = vscode.window.createStatusBarItem(
     'aside.status',
     vscode.StatusBarAlignment.Left,
@@ -17,7 +24,8 @@ export class StatusBar {
   constructor(
     server: Server,
     private readonly prompts: Prompts,
-    private readonly threads: Threads,
+    private readonly talks: Talks,
+    choices: Choices,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     this.item.name = 'Aside';
@@ -28,37 +36,64 @@ export class StatusBar {
     Object.assign(health, {
       name: 'Aside',
       text: 'Aside',
-      command: { command: 'aside.showLogs', title: 'Show Logs' },
+      command: { command: 'aside.pickModel', title: 'Pick Model' },
     });
     server.onNotification('aside/status', (status) => {
       health.severity = SEVERITY[status.health];
-      health.text = `Aside: ${status.model ?? 'no model'}`;
+      choices.serverTakes(status.model);
       health.detail = status.message ?? '';
     });
+    const told = () => {
+      const { model, mode } = choices.shown;
+      health.text = `Aside: ${model} · ${mode}`;
+    };
+    told();
     subscriptions.push(
+      choices.onDidChange(told),
       this.item,
       health,
       prompts.onDidChange(() => this.paint()),
-      threads.onDidChange(() => this.paint()),
+      talks.onDidChange(() => this.paint()),
     );
   }
 
   /** The text of the item; undefined while it is hidden. */
   get text(): string | undefined {
-    const { busy, tools } = this.threads.work;
+    const { busy, tools } = this.work;
     if (this.prompts.list.length)
       return `$(question) Aside: ${counted(this.prompts.list.length, 'question')}`;
     return busy ? `$(loading~spin) Aside: ${tools.at(-1)?.slice(0, 40) ?? 'works'}` : undefined;
   }
 
+  /** The titles of what runs, and whether anything does. */
+  private get work(): { busy: boolean; tools: string[] } {
+    const turns = this.talks.list.flatMap((talk) => runningTurn(talk)?.text ?? []);
+    return { busy: turns.length > 0, tools: turns.flatMap((turn) => turn.running) };
+  }
+
   private paint(): void {
-    if (this.text === undefined) return this.item.hide();
-    this.item.text = this.text;
-    this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealThread';
+    this.tellEnd();
+    const text = this.text ?? (this.ended && '$(check) Aside: done');
+    if (text === undefined) return this.item.hide();
+    this.item.text = text;
+    this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealWork';
     const waiting = this.prompts.list.map(({ prompt }) =>
       visible(`${prompt.label}: ${prompt.text}`),
     );
-    this.item.tooltip = [...waiting, ...this.threads.work.tools].join('\n') || 'Aside works';
+    this.item.tooltip = [...waiting, ...this.work.tools].join('\n') || 'Show it';
     this.item.show();
+  }
+
+  private tellEnd(): void {
+    const { busy } = this.work;
+    const hasEnded = this.wasBusy && !busy && !this.prompts.attends;
+    this.wasBusy = busy;
+    if (busy || hasEnded) clearTimeout(this.ended);
+    if (busy) this.ended = undefined;
+    if (!hasEnded) return;
+    this.ended = setTimeout(() => {
+      this.ended = undefined;
+      this.paint();
+    }, TOLD_MS);
   }
 }

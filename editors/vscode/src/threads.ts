@@ -1,15 +1,14 @@
-// Conversations where they were asked: a comment thread each, with the answer as it is written and the prompts that wait.
-import { randomUUID } from 'node:crypto';
+// Conversations beside the code: a comment thread each, with the answer as it is written and the prompts that wait.
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { place, readAttachments } from './attachments';
+import { place, readAttachments, SYNCED } from './attachments';
 import { rootOf } from './editorTools';
 import { Follow } from './follow';
 import { offers, typedAnswer } from './offers';
 import { isChange, type Prompts } from './prompts';
-import type { Server } from './server';
-import { escaped, fenced, harmless, sentence, visible } from './text';
-import { spent, TurnText } from './turnText';
+import type { Talk, Talks, Turn } from './talks';
+import { escaped, fenced, harmless, visible } from './text';
+import { spent, summed, type TurnText } from './turnText';
 import { details, question } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
@@ -19,6 +18,8 @@ import type { Attachment, Prompt } from './wire';
  */
 const RENDER_MS = 150;
 const RENDER_CHARACTERS = 1_000;
+/** Milliseconds in which VS Code asks where a thread may be, if it does so at all in a document. */
+const ASKED_MS = 3_000;
 /** Milliseconds after which a rendering is on the screen. */
 const SHOWN_MS = 200;
 
@@ -29,12 +30,15 @@ interface Thread {
   readonly on: vscode.CommentThread;
   /** The selection when the thread was opened. */
   readonly about: vscode.Range;
-  conversationId?: string;
-  /** Notes of the turns that have ended. */
-  past: Note[];
-  turn?: { id: string; said: Note; text: TurnText };
+  talk: Talk;
   timer?: NodeJS.Timeout;
 }
+
+/** The place of a conversation, which is found again when the window is. */
+type Place = { conversationId: string; uri: string; range: [number, number, number, number] };
+const PLACES = 'aside.places';
+/** Places that are kept, the newest. */
+const MOST_PLACES = 50;
 
 /** Schemes of documents beside whose lines one can ask; of one that is no file, the text goes along. */
 const ASKABLE = ['file', 'untitled', 'git'];
@@ -55,9 +59,10 @@ export class Threads {
 
   /** @param pasted the folder of what was pasted */
   constructor(
-    private readonly server: Server,
+    private readonly talks: Talks,
     private readonly prompts: Prompts,
     private readonly pasted: vscode.Uri,
+    private readonly state: vscode.Memento,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     this.controller.options = {
@@ -65,38 +70,42 @@ export class Threads {
       placeHolder:
         'Ctrl+Enter (⌘Enter) sends it. @path, @selection, @diagnostics and @open go along',
     };
-    server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) => {
-      const thread = this.of(conversationId, turnId);
-      thread?.turn?.text.apply(update);
-      this.render(thread);
-    });
-    server.onNotification('aside/turn/completed', (completed) => {
-      const thread = this.of(completed.conversationId, completed.turnId);
-      thread?.turn?.text.complete(completed);
-      this.render(thread);
-    });
     this.follow = new Follow(() => prompts.attends, subscriptions);
     subscriptions.push(
       this.controller,
       this.changed,
-      server.onDidChangeRunning((running) => !running && this.interrupt()),
+      talks.onDidChange((talk) => {
+        for (const thread of this.threads) if (thread.talk === talk) this.render(thread);
+      }),
       prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread))),
       { dispose: () => this.threads.forEach(({ timer }) => clearTimeout(timer)) },
     );
   }
 
+  /** Puts the conversations back where they were, folded. One that is no more is left out. */
+  async restore(): Promise<void> {
+    const places = this.state.get<Place[]>(PLACES, []);
+    const found = await Promise.all(
+      places.map(({ conversationId }) => this.talks.get(conversationId).catch(() => undefined)),
+    );
+    places.forEach(({ uri, range: [line, character, endLine, endCharacter] }, at) => {
+      const talk = found[at];
+      if (!talk || this.find((it) => it.talk === talk)) return;
+      const range = new vscode.Range(line, character, endLine, endCharacter);
+      const thread = this.open(vscode.Uri.parse(uri), range, talk);
+      thread.on.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+      this.render(thread);
+    });
+  }
+
   /** Opens the box of a new thread at the end of what is selected, or of the thread that is there. */
-  async compose(): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
+  async compose(editor: vscode.TextEditor): Promise<void> {
     if (!vscode.workspace.getConfiguration('comments').get('visible'))
       throw new Error('The setting comments.visible hides its threads; turn it on.');
     const { document, selection } = editor;
     const { uri } = document;
-    if (!ASKABLE.includes(uri.scheme))
-      throw new Error(
-        `Aside cannot be asked in ${path.basename(uri.path)}, which is no text of a file; ask in a file.`,
-      );
+    const refusal = `Aside cannot be asked in ${path.basename(uri.path)}, which is no text of a file; ask in a file, or in the view of Aside.`;
+    if (!ASKABLE.includes(uri.scheme)) throw new Error(refusal);
     const range = reach(selection);
     const there = this.find(
       ({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line,
@@ -109,14 +118,16 @@ export class Threads {
     }
     this.asked = new vscode.Location(uri, selection);
     // VS Code lets a person begin a thread only where it may be, so it is told of the place, and asks what it is.
-    await new Promise<void>((resolve) => {
+    const isAsked = await new Promise<boolean>((resolve) => {
+      setTimeout(resolve, ASKED_MS, false);
       const provideCommentingRanges = (document: vscode.TextDocument) => {
         if (document.uri.toString() !== uri.toString()) return [];
-        setTimeout(resolve);
+        setTimeout(resolve, 0, true);
         return [range];
       };
       this.controller.commentingRangeProvider = { provideCommentingRanges };
     });
+    if (!isAsked) throw new Error(refusal);
     // The ranges above have arrived when this command returns.
     await vscode.commands.executeCommand('setContext', 'aside.asks', true);
     const [startLineNumber, endLineNumber, endColumn] = [
@@ -147,46 +158,27 @@ export class Threads {
     // One that the person has just begun is new here.
     const thread =
       this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
-    const running = thread.turn?.text.outcome === undefined && thread.turn;
-    const steered =
-      running &&
-      this.server.request('aside/turn/steer', { turnId: running.id, message }).then(
-        () => true,
-        () => false,
-      );
-    if (!(await steered)) await this.start(thread, message, []);
+    if (!(await this.talks.steer(thread.talk, message))) await this.start(thread, message, []);
+  }
+
+  /** Sends the last message again, with the same lines. */
+  async retry(on: vscode.CommentThread): Promise<void> {
+    const thread = this.find((it) => it.on === on);
+    const last = thread?.talk.turns.at(-1);
+    if (thread && last) await this.start(thread, last.message, [place(on.uri, thread.about)]);
   }
 
   /** Answers the question of a thread with what was typed below it. */
   answer(on: vscode.CommentThread, text: string): void {
-    const conversationId = this.find((it) => it.on === on)?.conversationId;
-    const pending = conversationId === undefined ? undefined : this.prompts.asked(conversationId);
-    if (!pending) throw new Error('The question was answered meanwhile; send the text as a message.');
+    const pending = this.prompts.asked(this.talkOf(on)?.conversationId);
+    if (!pending)
+      throw new Error('The question was answered meanwhile; send the text as a message.');
     pending.settle(typedAnswer(pending.prompt, text));
     this.follow.begin(on);
   }
 
-  async cancel(on: vscode.CommentThread): Promise<void> {
-    const turn = this.find((it) => it.on === on)?.turn;
-    if (turn) await this.server.request('aside/turn/cancel', { turnId: turn.id });
-  }
-
-  async undo(on: vscode.CommentThread): Promise<void> {
-    const thread = this.find((it) => it.on === on);
-    if (!thread?.turn) return;
-    const { files, untracked } = await this.server.request('aside/turn/undo', {
-      turnId: thread.turn.id,
-    });
-    const names = files.map((uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri)));
-    thread.turn.text.note(
-      `Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`,
-    );
-    this.render(thread);
-  }
-
-  async resume(conversationId: string): Promise<void> {
-    const { turnId } = await this.server.request('aside/turn/resume', { conversationId });
-    this.render(this.of(conversationId, turnId));
+  talkOf(on: vscode.CommentThread): Talk | undefined {
+    return this.find((it) => it.on === on)?.talk;
   }
 
   remove(on: vscode.CommentThread): void {
@@ -194,35 +186,35 @@ export class Threads {
     clearTimeout(thread?.timer);
     if (thread) this.threads.delete(thread);
     on.dispose();
+    this.keepPlaces();
   }
 
-  /** Shows the first thread that works or waits. */
-  async reveal(): Promise<void> {
-    const on = this.find(({ turn }) => turn !== undefined && turn.text.outcome === undefined)?.on;
-    if (!on) return;
+  /** Closes the threads of a conversation that is no more. */
+  forget(conversationId: string): void {
+    for (const { on, talk } of this.threads)
+      if (talk.conversationId === conversationId) this.remove(on);
+  }
+
+  /** Shows the thread of a conversation; whether there is one. */
+  async reveal(talk: Talk): Promise<boolean> {
+    const on = this.find((it) => it.talk === talk)?.on;
+    if (!on) return false;
     on.collapsibleState = Expanded;
     await vscode.window.showTextDocument(on.uri, { preview: false, selection: on.range });
+    return true;
   }
 
   get list(): vscode.CommentThread[] {
     return [...this.threads].map(({ on }) => on);
   }
 
-  /** The titles of what runs, and whether anything does. */
-  get work(): { busy: boolean; tools: string[] } {
-    const turns = [...this.threads].flatMap(({ turn }) =>
-      turn && turn.text.outcome === undefined ? [turn.text] : [],
-    );
-    return { busy: turns.length > 0, tools: turns.flatMap((turn) => turn.running) };
+  private open(uri: vscode.Uri, range: vscode.Range, talk?: Talk): Thread {
+    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range, talk);
   }
 
-  private open(uri: vscode.Uri, range: vscode.Range): Thread {
-    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range);
-  }
-
-  private adopt(on: vscode.CommentThread, about: vscode.Range): Thread {
+  private adopt(on: vscode.CommentThread, about: vscode.Range, talk = this.talks.create()): Thread {
     Object.assign(on, { collapsibleState: Expanded, label: 'Aside', range: reach(about) });
-    const thread: Thread = { on, about, past: [] };
+    const thread: Thread = { on, about, talk };
     this.threads.add(thread);
     return thread;
   }
@@ -232,83 +224,48 @@ export class Threads {
   }
 
   private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
-    const { on, about, turn: last, conversationId } = thread;
-    if (last) thread.past.push(last.said, answerNote(last.text, rootOf(on.uri)));
-    const { id, text } = (thread.turn = {
-      id: randomUUID(),
-      said: note(message, YOU),
-      text: new TurnText(),
+    const { on, about, talk } = thread;
+    const here = talk.turns.length ? [] : [place(on.uri, about)];
+    const attach = async () => [
+      ...here,
+      ...more,
+      ...(await readAttachments(message, this.pasted, on.uri, about)),
+    ];
+    await this.talks.start(talk, message, attach, rootOf(on.uri));
+    this.keepPlaces();
+  }
+
+  private keepPlaces(): void {
+    const places = [...this.threads].flatMap(({ on, talk: { conversationId } }): Place[] => {
+      const { start, end } = on.range ?? new vscode.Range(0, 0, 0, 0);
+      const range: Place['range'] = [start.line, start.character, end.line, end.character];
+      return conversationId && SYNCED.includes(on.uri.scheme)
+        ? [{ conversationId, uri: on.uri.toString(), range }]
+        : [];
     });
-    this.render(thread);
-    try {
-      const attachments = [
-        ...(last ? [] : [place(on.uri, about)]),
-        ...more,
-        ...(await readAttachments(message, this.pasted, on.uri, about)),
-      ];
-      const root = rootOf(on.uri)?.toString();
-      const started = await this.server.request('aside/turn/start', {
-        conversationId,
-        turnId: id,
-        message,
-        attachments,
-        root,
-      });
-      thread.conversationId = started.conversationId;
-    } catch (error) {
-      text.note(`**${escaped(sentence(error))}**`);
-      text.outcome = 'failed';
-    }
-    this.render(thread);
+    void this.state.update(PLACES, places.slice(-MOST_PLACES));
   }
 
-  /** The thread of a turn; one that was resumed from the list gets a new one beside the cursor. */
-  private of(conversationId: string, turnId: string): Thread | undefined {
-    const known =
-      this.find((it) => it.turn?.id === turnId) ??
-      this.find((it) => it.conversationId === conversationId);
-    const editor = vscode.window.activeTextEditor;
-    const thread = known ?? (editor && this.open(editor.document.uri, editor.selection));
-    if (!thread) return undefined;
-    thread.conversationId = conversationId;
-    if (thread.turn?.id !== turnId)
-      thread.turn = { id: turnId, said: note('(resumed)', YOU), text: new TurnText() };
-    if (thread.turn.text.outcome === 'interrupted') delete thread.turn.text.outcome;
-    return thread;
-  }
-
-  private interrupt(): void {
-    for (const thread of this.threads) {
-      if (!thread.turn || thread.turn.text.outcome !== undefined) continue;
-      thread.turn.text.outcome = 'interrupted';
-      thread.turn.text.note('*The server ended. The turn can be resumed.*', false);
-      this.render(thread);
-    }
-  }
-
-  private render(thread: Thread | undefined): void {
-    if (!thread || thread.timer) return;
+  private render(thread: Thread): void {
+    if (thread.timer) return;
     const draw = () => {
       delete thread.timer;
       this.draw(thread);
     };
-    thread.timer = setTimeout(
-      draw,
-      RENDER_MS + (thread.turn?.text.length ?? 0) / RENDER_CHARACTERS,
-    );
+    const length = thread.talk.turns.at(-1)?.text.length ?? 0;
+    thread.timer = setTimeout(draw, RENDER_MS + length / RENDER_CHARACTERS);
   }
 
-  private draw({ on, past, turn, conversationId }: Thread): void {
-    if (!turn) return;
+  private draw({ on, talk: { conversationId, turns } }: Thread): void {
+    const last = turns.at(-1);
+    if (!last) return;
     const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
-    const { outcome, usage } = turn.text;
-    on.comments = [
-      ...past,
-      turn.said,
-      answerNote(turn.text, rootOf(on.uri)),
-      ...waiting.map(promptNote),
-    ].filter(({ body }) => typeof body === 'string' || body.value);
-    const asks = conversationId !== undefined && this.prompts.asked(conversationId) !== undefined;
+    const { outcome } = last.text;
+    const notes = turns.flatMap((turn) => notesOf(turn, rootOf(on.uri)));
+    on.comments = [...notes, ...waiting.map(promptNote)].filter(
+      ({ body }) => typeof body === 'string' || body.value,
+    );
+    const asks = this.prompts.asked(conversationId) !== undefined;
     on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${asks ? ' asks' : ''}`;
     const state = waiting.length
       ? 'waits for you'
@@ -317,6 +274,7 @@ export class Threads {
         : outcome === 'completed'
           ? 'done'
           : outcome;
+    const usage = summed(turns.flatMap(({ text }) => text.usage ?? []));
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
     setTimeout(() => this.follow.keep(on), SHOWN_MS);
@@ -343,6 +301,18 @@ function note(
     label: label === 'completed' ? undefined : label,
   };
 }
+
+/** What was said and answered in a turn. One that is over is written once. */
+function notesOf(turn: Turn, root: vscode.Uri | undefined): Note[] {
+  const written = WRITTEN.get(turn);
+  const { parts, outcome } = turn.text;
+  if (written && outcome && written.count === parts.length && written.outcome === outcome)
+    return written.notes;
+  const notes = [note(turn.message || '(resumed)', YOU), answerNote(turn.text, root)];
+  WRITTEN.set(turn, { notes, count: parts.length, outcome });
+  return notes;
+}
+const WRITTEN = new WeakMap<Turn, { notes: Note[]; count: number; outcome: TurnText['outcome'] }>();
 
 /** @param root the folder in which the answer's links to files begin */
 function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {

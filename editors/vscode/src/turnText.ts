@@ -1,41 +1,91 @@
-// The text of a turn as markdown.
-import { escaped, fenced } from './text';
-import type { Outcome, ShownChange, TurnCompleted, Update, Usage } from './wire';
+// What a turn said and did, part by part, and the same as markdown.
+import { counted, escaped, fenced } from './text';
+import type { Outcome, TurnCompleted, Update, Usage } from './wire';
 
-const RESULTS = { ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
+type CallStatus = Extract<Update, { kind: 'toolResult' }>['status'] | 'waiting' | 'running';
+
+export interface Call {
+  readonly kind: 'call';
+  readonly callId: string;
+  readonly step?: number;
+  readonly title: string;
+  readonly status: CallStatus;
+  /** What it printed, of a long output the end. */
+  readonly output: string;
+  readonly exitStatus?: number;
+  readonly diff?: string;
+  /** What went wrong, or why a change cannot be shown. */
+  readonly problem?: string;
+}
+type Said = {
+  readonly kind: 'text' | 'reasoning';
+  readonly step: number;
+  readonly text: string;
+};
+/** Markdown of Aside's own. Below what is being written, which goes on above it, unless that has ended. */
+type Note = { readonly kind: 'note'; readonly text: string; readonly isBelow: boolean };
+
+/** A part of a turn; one that changes is replaced by another. */
+export type Part = Said | Call | Note;
+
+const SIGNS: Record<CallStatus, string> = {
+  waiting: '…',
+  running: '…',
+  ok: '✓',
+  error: '✗',
+  cancelled: '–',
+  denied: '⊘',
+};
 const INQUIRIES = {
   asked: 'A model is asked.',
   answered: 'The model answered.',
   failed: 'The model did not answer.',
 };
 
+/** Characters of an output that are kept. */
+const OUTPUT = 200_000;
+/** Lines at the end of an output that are shown beside the code, while it runs and afterwards. */
+const LAST_LINES = 8;
+
 export class TurnText {
-  private parts: { text: string; step?: number; call?: string; isBelow?: boolean }[] = [];
-  private readonly calls = new Map<string, { title: string; running: boolean }>();
-  private readonly changes = new Map<string, string>();
+  parts: Part[] = [];
   private readonly questions = new Map<string, string>();
   usage?: Usage;
+  /** Tokens of the last request and its response: what of the model's context is used. */
+  context = 0;
   outcome?: Outcome;
 
   /** The titles of the running tools. */
   get running(): string[] {
-    return [...this.calls.values()].flatMap(({ title, running }) => (running ? [title] : []));
+    return this.parts.flatMap((it) =>
+      it.kind === 'call' && it.status === 'running' ? [it.title] : [],
+    );
   }
 
   apply(update: Update): void {
     switch (update.kind) {
       case 'text':
-        return this.say(update.text, update.step);
+      case 'reasoning':
+        return this.say(update);
       case 'toolCall':
-        return this.call(update.callId, '…', update.title, {
-          step: update.step,
-          running: update.status === 'running',
+        return this.call(update.callId, update);
+      case 'toolOutput': {
+        const output = `${this.find(update.callId)?.output ?? ''}${update.text}`.slice(-OUTPUT);
+        return this.call(update.callId, { output });
+      }
+      case 'edit': {
+        const diffs = update.changes.flatMap(({ diff }) => (diff ? [changed(diff)] : []));
+        const problems = update.changes.flatMap(({ missing }) => missing ?? []);
+        return this.call(update.callId, {
+          diff: diffs.join('\n') || undefined,
+          problem: problems.join(' ') || undefined,
         });
-      case 'edit':
-        this.changes.set(update.callId, update.changes.map(changed).join('\n\n'));
-        return;
-      case 'toolResult':
-        return this.result(update);
+      }
+      case 'toolResult': {
+        const { callId, status, exitStatus, summary } = update;
+        const failed = status === 'error' ? { problem: summary } : {};
+        return this.call(callId, { status, exitStatus, ...failed });
+      }
       case 'question':
         return 'outcome' in update ? this.settled(update) : this.asked(update);
       case 'inquiry':
@@ -44,16 +94,22 @@ export class TurnText {
         return this.note(`> ${escaped(update.text)}`);
       case 'retry':
         if (update.discardStep !== undefined)
-          this.parts = this.parts.filter(({ step }) => step !== update.discardStep);
-        return this.note(`*${escaped(update.reason)} The request is sent again.*`);
+          this.parts = this.parts.filter(
+            (it) => it.kind === 'note' || it.step !== update.discardStep,
+          );
+        return this.note(
+          `*${escaped(update.reason.replace(/\.?$/, '.'))} The request is sent again in ${counted(Math.ceil(update.afterMs / 1000), 'second')}.*`,
+        );
       case 'notice':
         return this.note(`*${escaped(update.text)}*`);
       case 'usage':
-        this.usage = update;
+        return this.spend(update);
+      case 'title':
+        // The list has it.
         return;
       default:
-        // Other kinds are shown elsewhere, or not known to this version.
-        return;
+        // A kind that a newer server has; the compiler names one that is known and not shown.
+        update satisfies never;
     }
   }
 
@@ -64,53 +120,66 @@ export class TurnText {
     if (error) this.note(`**${escaped(error.message)}**`);
   }
 
-  /** Below what is being written, which goes on above it, unless that has ended. */
   note(text: string, isBelow = true): void {
-    this.parts.push({ text: `\n\n${text}\n\n`, isBelow });
+    this.parts.push({ kind: 'note', text, isBelow });
   }
 
   /** About how long the text is. */
   get length(): number {
-    return this.parts.reduce((sum, { text }) => sum + text.length, 0);
+    return this.parts.reduce(
+      (sum, it) => sum + (it.kind === 'call' ? it.output : it.text).length,
+      0,
+    );
   }
 
   markdown(): string {
     return this.parts
-      .map(({ text }) => text)
+      .map((it) =>
+        it.kind === 'call'
+          ? `\n\n${called(it)}\n\n`
+          : it.kind === 'note'
+            ? `\n\n${it.text}\n\n`
+            : it.kind === 'text'
+              ? it.text
+              : '',
+      )
       .join('')
       .replace(/\n{3,}/g, '\n\n')
       .trim();
   }
 
-  private say(text: string, step: number): void {
-    const last = this.parts.findLast(({ isBelow }) => !isBelow);
-    if (last && last.step === step && last.call === undefined) last.text += text;
-    else this.parts.push({ text, step });
+  private say({ kind, step, text }: Said): void {
+    const at = this.parts.findLastIndex((it) => it.kind !== 'note' || !it.isBelow);
+    const last = this.parts[at];
+    if (last?.kind === kind && last.step === step)
+      this.parts[at] = { kind, step, text: last.text + text };
+    else this.parts.push({ kind, step, text });
   }
 
-  /** A call has one line, whatever becomes of it, and what it did below. */
-  private call(
-    call: string,
-    sign: string,
-    title: string,
-    { step, running = false, more = '' }: { step?: number; running?: boolean; more?: string } = {},
-  ): void {
-    this.calls.set(call, { title, running });
-    const text = `\n\n- ${sign} ${escaped(title)}\n\n${more}\n\n`;
-    const there = this.parts.find((part) => part.call === call);
-    if (there) there.text = text;
-    else this.parts.push({ text, call, step });
+  private find(callId: string): Call | undefined {
+    return this.parts.find((it): it is Call => it.kind === 'call' && it.callId === callId);
   }
 
-  private result({
-    callId,
-    status,
-    summary,
-    exitStatus,
-  }: Extract<Update, { kind: 'toolResult' }>): void {
-    const sign = exitStatus ? RESULTS.error : RESULTS[status];
-    const more = this.changes.get(callId) ?? (status === 'error' ? escaped(summary) : '');
-    this.call(callId, sign, this.calls.get(callId)?.title ?? callId, { more });
+  /** A call is one part, whatever becomes of it. */
+  private call(callId: string, more: Partial<Omit<Call, 'kind' | 'callId'>>): void {
+    const there = this.find(callId);
+    const { step, title, status, output, exitStatus, diff, problem } = {
+      ...(there ?? { title: callId, status: 'waiting' as const, output: '' }),
+      ...more,
+    };
+    const now: Call = {
+      kind: 'call',
+      callId,
+      step,
+      title,
+      status,
+      output,
+      exitStatus,
+      diff,
+      problem,
+    };
+    if (there) this.parts[this.parts.indexOf(there)] = now;
+    else this.parts.push(now);
   }
 
   /** A permission is asked for in the words of the call's own line, which tells later what was decided. */
@@ -121,7 +190,7 @@ export class TurnText {
     label,
     text,
   }: Extract<Update, { promptKind: unknown }>): void {
-    if (promptKind === 'runTool') this.call(callId, '…', text.replace(/\?$/, ''));
+    if (promptKind === 'runTool') this.call(callId, { title: text.replace(/\?$/, '') });
     this.questions.set(promptId, promptKind === 'runTool' ? '' : `${label}: ${text}`);
   }
 
@@ -129,11 +198,35 @@ export class TurnText {
     const question = this.questions.get(promptId) ?? 'A question';
     if (question) this.note(`- ${escaped(question)} → ${escaped(text)}`);
   }
+
+  private spend(usage: Usage): void {
+    const now = tokens(usage) - (this.usage ? tokens(this.usage) : 0);
+    if (now > 0) this.context = now;
+    this.usage = usage;
+  }
 }
 
-/** A change of a file, or why it cannot be shown. */
-const changed = ({ diff, missing = '' }: ShownChange): string =>
-  diff === undefined ? escaped(missing) : fenced(diff, 'diff');
+/** A call as markdown: its line, and below that what it did, or the end of what it printed. */
+function called({ status, exitStatus, title, diff, problem, output }: Call): string {
+  const sign = exitStatus ? SIGNS.error : SIGNS[status];
+  const lines = output.trimEnd().split('\n');
+  const more = lines.length - LAST_LINES;
+  const before = more > 0 ? `… ${counted(more, 'line')} more\n` : '';
+  const below = diff
+    ? `${fenced(diff, 'diff')}\n\n${escaped(problem ?? '')}`
+    : problem
+      ? escaped(problem)
+      : lines[0] || more > 0
+        ? fenced(before + lines.slice(-LAST_LINES).join('\n'))
+        : '';
+  return `- ${sign} ${escaped(title)}${exitStatus ? ` (exit status ${exitStatus})` : ''}\n\n${below}`;
+}
+
+/** A diff without the two lines that name its file, which the call's title names. */
+const changed = (diff: string): string => diff.replace(/^--- .*\n\+\+\+ .*\n/, '');
+
+const tokens = (it: Usage): number =>
+  it.inputTokens + it.cacheReadTokens + it.cacheWriteTokens + it.outputTokens;
 
 /** Tokens and US dollars, in a few words. */
 export function spent({
@@ -145,4 +238,18 @@ export function spent({
 }: Usage): string {
   const cost = costUsd === undefined ? '' : ` · $${costUsd.toFixed(4)}`;
   return `${inputTokens + cacheReadTokens + cacheWriteTokens} tokens in, ${outputTokens} out${cost}`;
+}
+
+/** The usage of several turns together; the cost is known where that of each is. */
+export function summed(all: Usage[]): Usage | undefined {
+  if (!all.length) return undefined;
+  const sum = (of: (it: Usage) => number) => all.reduce((total, it) => total + of(it), 0);
+  const isPriced = all.every(({ costUsd }) => costUsd !== undefined);
+  return {
+    inputTokens: sum((it) => it.inputTokens),
+    outputTokens: sum((it) => it.outputTokens),
+    cacheReadTokens: sum((it) => it.cacheReadTokens),
+    cacheWriteTokens: sum((it) => it.cacheWriteTokens),
+    costUsd: isPriced ? sum(({ costUsd = 0 }) => costUsd) : undefined,
+  };
 }

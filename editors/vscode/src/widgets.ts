@@ -28,8 +28,7 @@ export function show(
 ): Promise<Answer | typeof ALLOW_TOOLS | undefined> {
   const { kind, answerType } = prompt;
   if (kind !== 'question') return permit(prompt, showing);
-  if (answerType.type === 'boolean')
-    return pick(prompt, showing, [true, false]);
+  if (answerType.type === 'boolean') return pick(prompt, showing, [true, false]);
   if ('options' in answerType) return pick(prompt, showing, answerType.options);
   return type(prompt, showing);
 }

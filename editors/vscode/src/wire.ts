@@ -24,10 +24,14 @@ export type Settings = { config: object; workspaceConfig: object; trusted: boole
 
 export type Attachment = { uri: string; range?: Range; text?: string };
 
-/** Options of a turn. This editor sends only the folder and leaves the rest to the settings. */
+/** The modes of a turn; the first is the usual one. */
+export const MODES = ['ask', 'edits', 'plan', 'auto'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** Options of a turn; what is left out is for the settings to say. */
 type TurnOptions = {
   model?: string;
-  mode?: 'ask' | 'edits' | 'plan' | 'auto';
+  mode?: Mode;
   toolChoice?: string;
   schema?: object;
   root?: string;
@@ -38,6 +42,21 @@ type ConversationStatus = 'idle' | 'running' | 'waiting' | 'interrupted';
 type Counts = { turns: number; prompts: number; usage: Usage };
 export type ConversationItem = OfConversation &
   Counts & { title: string; createdAt: string; updatedAt: string; status: ConversationStatus };
+type ReadTurn = {
+  turnId: string;
+  startedAt: string;
+  message: string;
+  updates: Update[];
+  outcome?: Outcome;
+};
+type Approval = {
+  approvalId: string;
+  tool?: string;
+  title?: string;
+  text?: string;
+  cwd?: string;
+  approvedAt?: string;
+};
 type Prices = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
 type Model = {
   id: string;
@@ -161,11 +180,17 @@ type Status = {
 
 /** Requests of this editor: what each sends and gets. */
 export interface ServerRequests {
+  'aside/approval/list': [{ folder?: string }, { items: Approval[] }];
+  'aside/approval/revoke': [{ approvalId: string; folder?: string }, Nothing];
   'aside/conversation/delete': [OfConversation, Nothing];
   'aside/conversation/fork': [OfConversation & { turnId?: string }, OfConversation];
   'aside/conversation/list': [
     { cursor?: string; limit?: number; query?: string },
     { items: ConversationItem[]; nextCursor?: string },
+  ];
+  'aside/conversation/read': [
+    OfConversation & { after?: string; limit?: number },
+    { turns: ReadTurn[]; next?: string },
   ];
   'aside/conversation/rename': [OfConversation & { title: string }, Nothing];
   'aside/conversation/transcript': [OfConversation, { text: string }];

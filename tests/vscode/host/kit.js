@@ -27,8 +27,8 @@ const realError = vscode.window.showErrorMessage;
 vscode.window.showErrorMessage = (message, ...more) => (complaints.push(message), realError(message, ...more));
 
 const aside = () => {
-  const { status, threads, prompts } = vscode.extensions.getExtension('aside.aside').exports ?? {};
-  return { status: status?.(), threads: threads?.(), prompts: prompts?.() };
+  const { status, threads, prompts, shown } = vscode.extensions.getExtension('aside.aside').exports ?? {};
+  return { status: status?.(), threads: threads?.(), prompts: prompts?.(), shown: shown?.() };
 };
 const root = () => vscode.workspace.workspaceFolders[0].uri;
 const uri = (name) => (typeof name === 'string' ? vscode.Uri.joinPath(root(), name) : name);

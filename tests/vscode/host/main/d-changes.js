@@ -42,7 +42,7 @@ test('a block is rejected and the other accepted: the file gets that text', asyn
   await change();
   await run('aside.reviewChanges');
   await until('the diff', diff);
-  assert.deepEqual((await lenses()).map((it) => it.title), ['Accept Block', 'Reject Block', 'Accept Block', 'Reject Block', 'Accept File', 'Reject File']);
+  assert.deepEqual((await lenses()).map((it) => it.title), ['Accept Block', 'Reject Block', 'Accept File', 'Reject File', 'Accept Block', 'Reject Block']);
   await lens('Reject Block', 0);
   await until('the old line', async () => (await shown()) === NOTES.replace('cheese', 'blue cheese'));
   assert.equal(aside().prompts.length, 1, 'a block is still open');

@@ -43,7 +43,7 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   await says(thread, 'I looked again.');
   // Who answered is on record: the person for the first call, and the configuration for the four others.
   const choose = () => async (items) => (await items).find(({ label }) => label === 'Look everywhere');
-  await instead('showQuickPick', choose, () => run('aside.openConversation'));
+  await instead('showQuickPick', choose, () => run('aside.openTranscript'));
   const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
   await until('the record', isRecord);
   const record = vscode.window.activeTextEditor.document.getText();
@@ -86,4 +86,14 @@ test('an unknown message fails in the thread, with the reason', async () => {
   const thread = await ask('Nobody knows what to say to this');
   await ended(thread, 'failed');
   assert.match(textOf(thread), /no reply/i);
+  await run('aside.retryTurn', thread);
+  await until('the second try', () => thread.comments.filter(({ author }) => author.name === 'You').length === 2);
+  await ended(thread, 'failed');
+});
+test('of a document that is no file its own text goes along, and not that of a file with the same path', async () => {
+  const older = vscode.workspace.registerTextDocumentContentProvider('older', { provideTextDocumentContent: () => '# Draft\n\nThe café sold tea.\n' });
+  const of = uri('draft.md').with({ scheme: 'older' });
+  await vscode.workspace.openTextDocument(of);
+  await ended(await ask('What was it before?', of, 2));
+  older.dispose();
 });

@@ -20,7 +20,7 @@ test('a conversation is opened as markdown, renamed, forked and deleted', async 
   await instead('showInputBox', () => ({ value }) => Promise.resolve(`${value}, please`), () => choosing(before[0], () => run('aside.renameConversation')));
   assert.deepEqual(await titles(), ['Keep this for later, please', ...before.slice(1)]);
 
-  await choosing('Keep this for later, please', () => run('aside.openConversation'));
+  await choosing('Keep this for later, please', () => run('aside.openTranscript'));
   const { document } = await until('its page', () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation' && vscode.window.activeTextEditor);
   assert.equal(document.languageId, 'markdown');
   assert.match(document.getText(), /Keep this for later[^]*It is kept\./);
@@ -38,18 +38,19 @@ test('a conversation is opened as markdown, renamed, forked and deleted', async 
 });
 
 const settings = () => vscode.workspace.getConfiguration('aside');
-const model = () => settings().inspect('assistant.model').globalValue;
-const setModel = (value) => settings().update('assistant.model', value, vscode.ConfigurationTarget.Global);
+const written = () => ['assistant.model', 'conversation.mode'].map((key) => settings().inspect(key).globalValue);
 
-test('the model is picked from those of the server, and is the user’s setting', async () => {
-  const script = model();
+test('the model is picked from those of the server, holds in this workspace, and is marked', async () => {
+  const before = written();
   const names = await choosing('', () => run('aside.pickModel'));
   const found = names.find(({ label, detail }) => label.startsWith('anthropic/') && detail);
-  assert.match(`${found.description}, ${found.detail}`, /^\d+k tokens, \$[\d.]+ in, \$[\d.]+ out, for a million tokens$/);
-  assert.equal(model(), script, 'who picks none keeps his own');
+  assert.match(`${found.description}, ${found.detail}`, /^[\d.]+[kM] tokens, \$[\d.]+ in, \$[\d.]+ out, for a million tokens$/);
   await choosing(found.label, () => run('aside.pickModel'));
-  assert.equal(model(), found.label);
-  await setModel(script);
+  const again = await choosing('By the settings', () => run('aside.pickModel'));
+  assert.match(`${again[0].label}: ${again[0].description}`, new RegExp(`^${found.label}: now · `));
+  assert.deepEqual(written(), before, 'no setting of all windows is written');
+  const thread = await ask('Tell me nothing');
+  await ended(thread, 'failed');
 });
 
 test('the walkthrough has four steps, and its tour plays them without a model', async () => {
@@ -64,7 +65,6 @@ test('the walkthrough has four steps, and its tour plays them without a model', 
   });
   assert.deepEqual(commands, ['aside.pickModel', 'aside.ask', 'aside.answerQuestion', 'aside.reviewChanges']);
 
-  const script = model();
   await choosing('The tour', () => run('aside.pickModel'));
   const thread = await ask('Show me around');
   await prompt('What shall the tour leave behind?');
@@ -78,18 +78,19 @@ test('the walkthrough has four steps, and its tour plays them without a model', 
   await ended(thread);
   assert.match(read('aside-tour.md'), /^# A greeting/);
   fs.unlinkSync(uri('aside-tour.md').fsPath);
-  await setModel(script);
+  const now = (await choosing('', () => run('aside.pickModel'))).find(({ description }) => description?.includes('now'));
+  assert.equal(now, undefined, 'the tour gives the model back');
 });
 
 test('a mode is picked, and holds for what comes next', async () => {
   const items = await choosing('plan', () => run('aside.pickMode'));
   assert.deepEqual(items.map(({ label }) => label), ['ask', 'edits', 'plan', 'auto']);
   assert.match(items[2].detail, /^Reading runs, the rest is refused\.$/);
-  assert.equal(settings().inspect('conversation.mode').globalValue, 'plan');
+  assert.deepEqual(written()[1], undefined, 'no setting of all windows is written');
   const thread = await ask('Delete everything in plan');
   await ended(thread);
   await says(thread, 'Not in this mode.');
-  await settings().update('conversation.mode', undefined, vscode.ConfigurationTarget.Global);
+  await choosing('ask', () => run('aside.pickMode'));
 });
 
 test('an interrupted conversation goes on where it stopped', async () => {
@@ -98,15 +99,37 @@ test('an interrupted conversation goes on where it stopped', async () => {
   await run('aside.restartServer');
   await until('its prompt, to be resumed', () => aside().prompts.some((it) => it.promptId === promptId && it.resumable));
   await run('aside.closeThread', thread);
-  await show('notes.md');
   const items = await choosing('Stop here and go on later', () => run('aside.resumeConversation'));
   assert.equal(items[0].description, 'interrupted');
-  const again = await until('a thread', () => aside().threads.find((it) => it !== thread));
   await until('its prompt', () => aside().prompts.some((it) => it.promptId === promptId && !it.resumable));
-  const input = await turnTo('pick');
-  await run('workbench.action.quickOpenSelectNext');
-  await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
-  await run('workbench.action.acceptSelectedQuickOpenItem');
-  await says(again, 'I went on.');
+  await until('the answer', async () => {
+    await run('aside.chooseAnswer', promptId, 0);
+    return !aside().prompts.length;
+  });
+  await until('its answer in the view', () => aside().shown.at(-1)?.includes('I went on.'));
+  assert.match(aside().shown.at(-1), /^Stop here and go on later/);
+});
+
+test('no number of the settings has to be filled in', () => {
+  const { packageJSON } = vscode.extensions.getExtension('aside.aside');
+  const all = packageJSON.contributes.configuration.flatMap(({ properties }) => Object.entries(properties));
+  const numbers = all.filter(([, it]) => 'minimum' in it);
+  assert.ok(numbers.length > 10);
+  assert.deepEqual(numbers.filter(([, it]) => !('default' in it)), []);
+});
+
+test('what was allowed for good is listed, and asks again when it is taken back', async () => {
+  const first = await ask('Run it for good');
+  await prompt('echo for good');
+  await withModal('Always Run', () => run('aside.answerQuestion'));
+  await ended(first);
+  await ended(await ask('Run it for good'));
+  let shown;
+  const pick = () => (items) => Promise.resolve((shown = items));
+  await instead('showQuickPick', pick, () => run('aside.showApprovals'));
+  assert.deepEqual(shown.map(({ label }) => label), ['echo for good']);
+  const again = await ask('Run it for good');
+  await prompt('echo for good');
+  await withModal('No', () => run('aside.answerQuestion'));
   await ended(again);
 });

@@ -1,0 +1,55 @@
+// What the view of a conversation is sent, and what it sends: plain data.
+import type { Part } from './turnText';
+import type { Outcome } from './wire';
+
+export interface ShownTurn {
+  id: string;
+  message: string;
+  outcome?: Outcome;
+  /** What it cost, in a few words. */
+  spent?: string;
+}
+
+export interface ShownPrompt {
+  promptId: string;
+  by: string;
+  question: string;
+  /** More lines, or the whole of what would run or be delivered. */
+  detail?: string;
+  /** A change of a file, by lines that begin with a sign. */
+  diff?: string;
+  offers: { label: string; isUsual: boolean }[];
+}
+
+/** Beside the box: what is on, and what was spent. */
+export interface ShownState {
+  title: string;
+  model: string;
+  mode: string;
+  spent: string;
+  context: string;
+  works: boolean;
+  /** The question that a text in the box answers. */
+  asks?: string;
+  canResume: boolean;
+}
+
+export type ToView =
+  | { kind: 'talk'; turns: { turn: ShownTurn; parts: readonly Part[] }[] }
+  /** A turn as it is now; the parts before `from` are as they were. */
+  | { kind: 'turn'; at: number; turn: ShownTurn; from: number; parts: readonly Part[] }
+  | { kind: 'prompts'; prompts: ShownPrompt[] }
+  | { kind: 'state'; state: ShownState }
+  | { kind: 'focus'; on: 'box' | 'answers' }
+  | { kind: 'draft'; text: string };
+
+export type FromView =
+  | { kind: 'ready' }
+  | { kind: 'send'; text: string; instead?: string }
+  | { kind: 'answer'; text: string }
+  | { kind: 'choose'; promptId: string; at: number }
+  | { kind: 'decline' | 'skip'; promptId: string }
+  | { kind: 'undo'; turnId: string }
+  | { kind: 'copy' | 'insert'; text: string }
+  | { kind: 'open'; href: string }
+  | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' };

@@ -1,0 +1,204 @@
+// The conversations that are shown somewhere, each once: as read from the server, and with what it says since.
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Choices } from './pickers';
+import type { Server } from './server';
+import { escaped, sentence } from './text';
+import { TurnText } from './turnText';
+import type { Attachment } from './wire';
+
+export interface Turn {
+  readonly id: string;
+  readonly message: string;
+  readonly text: TurnText;
+}
+
+export interface Talk {
+  /** Known as soon as the server has it. */
+  conversationId?: string;
+  turns: Turn[];
+}
+
+const newTurn = (id: string, message: string): Turn => ({ id, message, text: new TurnText() });
+
+/** The turn of a conversation that runs. */
+export const runningTurn = ({ turns }: Talk): Turn | undefined => {
+  const last = turns.at(-1);
+  return last?.text.outcome === undefined ? last : undefined;
+};
+
+export class Talks {
+  private readonly all = new Set<Talk>();
+  private readonly loading = new Map<string, Promise<Talk>>();
+  private last?: Talk;
+  private readonly changed = new vscode.EventEmitter<Talk>();
+  readonly onDidChange = this.changed.event;
+
+  constructor(
+    private readonly server: Server,
+    private readonly choices: Choices,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
+    server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) =>
+      this.tell(conversationId, turnId, (text) => text.apply(update)),
+    );
+    server.onNotification('aside/turn/completed', (completed) =>
+      this.tell(completed.conversationId, completed.turnId, (text) => {
+        text.complete(completed);
+        if (completed.outcome === 'completed') void choices.endTour();
+      }),
+    );
+    subscriptions.push(
+      this.changed,
+      server.onDidChangeRunning((running) => !running && this.interrupt()),
+    );
+  }
+
+  /** The conversation that runs, or that said something last. */
+  get latest(): Talk | undefined {
+    return this.list.find((it) => runningTurn(it)) ?? this.last;
+  }
+
+  get list(): Talk[] {
+    return [...this.all];
+  }
+
+  create(): Talk {
+    const talk: Talk = { turns: [] };
+    this.all.add(talk);
+    return talk;
+  }
+
+  /** A conversation of the server; what is shown of it already is the same. */
+  get(conversationId: string): Promise<Talk> {
+    const there = this.find(conversationId);
+    if (there) return Promise.resolve(there);
+    return this.loading.get(conversationId) ?? this.load(conversationId);
+  }
+
+  find(conversationId: string): Talk | undefined {
+    return this.list.find((it) => it.conversationId === conversationId);
+  }
+
+  /** Begins a turn, which is shown at once. */
+  async start(
+    talk: Talk,
+    message: string,
+    attach: () => Promise<Attachment[]>,
+    root?: vscode.Uri,
+  ): Promise<void> {
+    const turn = newTurn(randomUUID(), message);
+    talk.turns.push(turn);
+    this.all.add(talk);
+    this.changed.fire(talk);
+    try {
+      const started = await this.server.request('aside/turn/start', {
+        conversationId: talk.conversationId,
+        turnId: turn.id,
+        ...this.choices.options,
+        message,
+        attachments: await attach(),
+        root: root?.toString(),
+      });
+      talk.conversationId = started.conversationId;
+    } catch (error) {
+      turn.text.note(`**${escaped(sentence(error))}**`);
+      turn.text.outcome = 'failed';
+    }
+    this.changed.fire(talk);
+  }
+
+  /** Adds a message to the turn that runs; whether one runs. */
+  async steer(talk: Talk, message: string): Promise<boolean> {
+    const turn = runningTurn(talk);
+    if (!turn) return false;
+    return this.server.request('aside/turn/steer', { turnId: turn.id, message }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async cancel(talk: Talk): Promise<void> {
+    const turn = runningTurn(talk);
+    if (turn) await this.server.request('aside/turn/cancel', { turnId: turn.id });
+  }
+
+  async resume(talk: Talk): Promise<void> {
+    const { conversationId } = talk;
+    if (conversationId) await this.server.request('aside/turn/resume', { conversationId });
+  }
+
+  /** Takes back what a turn changed, the last one unless another is named. */
+  async undo(talk: Talk, turn = talk.turns.at(-1)): Promise<void> {
+    if (!turn) return;
+    const { files, untracked } = await this.server.request('aside/turn/undo', { turnId: turn.id });
+    const names = files.map((uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri)));
+    turn.text.note(
+      `Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`,
+    );
+    this.changed.fire(talk);
+  }
+
+  /** The same conversation without a turn and those after it; an empty one where that is the first. */
+  async before({ conversationId, turns }: Talk, turnId: string): Promise<Talk> {
+    const last = turns[turns.findIndex(({ id }) => id === turnId) - 1];
+    if (!last || conversationId === undefined) return this.create();
+    const forked = await this.server.request('aside/conversation/fork', {
+      conversationId,
+      turnId: last.id,
+    });
+    return this.get(forked.conversationId);
+  }
+
+  forget(conversationId: string): void {
+    for (const talk of this.all) if (talk.conversationId === conversationId) this.all.delete(talk);
+  }
+
+  private load(conversationId: string): Promise<Talk> {
+    const reading = this.read(conversationId).finally(() => this.loading.delete(conversationId));
+    this.loading.set(conversationId, reading);
+    return reading;
+  }
+
+  private async read(conversationId: string): Promise<Talk> {
+    const talk: Talk = { conversationId, turns: [] };
+    let after: string | undefined;
+    do {
+      const page = await this.server.request('aside/conversation/read', { conversationId, after });
+      for (const { turnId, message, updates, outcome } of page.turns) {
+        const turn = newTurn(turnId, message);
+        for (const update of updates) turn.text.apply(update);
+        // One that runs in no server can be resumed.
+        turn.text.outcome = outcome ?? 'interrupted';
+        talk.turns.push(turn);
+      }
+      after = page.next;
+    } while (after !== undefined);
+    this.all.add(talk);
+    this.changed.fire(talk);
+    return talk;
+  }
+
+  private tell(conversationId: string, turnId: string, apply: (text: TurnText) => void): void {
+    const talk =
+      this.find(conversationId) ?? this.list.find(({ turns }) => turns.at(-1)?.id === turnId);
+    if (!talk) return;
+    talk.conversationId = conversationId;
+    let turn = talk.turns.find(({ id }) => id === turnId);
+    if (!turn) talk.turns.push((turn = newTurn(turnId, '')));
+    if (turn.text.outcome === 'interrupted') delete turn.text.outcome;
+    apply(turn.text);
+    this.last = talk;
+    this.changed.fire(talk);
+  }
+
+  private interrupt(): void {
+    for (const talk of this.all) {
+      const turn = runningTurn(talk);
+      if (!turn) continue;
+      turn.text.outcome = 'interrupted';
+      turn.text.note('*The server ended. The turn can be resumed.*', false);
+      this.changed.fire(talk);
+    }
+  }
+}

@@ -1,0 +1,231 @@
+// The page of the view: draws what it is sent, and sends what the person does. It keeps nothing but the text in its box.
+import type { FromView, ShownPrompt, ShownState, ShownTurn, ToView } from '../src/shown';
+import type { Part } from '../src/turnText';
+import { button, counts, diff, make } from './elements';
+import { TurnElement, type Acts } from './turn';
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: FromView): void;
+  getState(): { draft?: string } | undefined;
+  setState(state: { draft: string }): void;
+};
+
+const host = acquireVsCodeApi();
+const post = (message: FromView) => host.postMessage(message);
+
+const main = document.querySelector('main')!;
+const title = make('h1');
+const log = make('div', 'log');
+const turns = make('div', 'turns');
+const prompts = make('div', 'prompts');
+const told = make('div', 'unseen');
+const editing = make('div', 'editing');
+const box = make('textarea', 'box');
+const tools = make('div', 'tools');
+const spent = make('div', 'spent');
+
+let drawn: TurnElement[] = [];
+let shownPrompts = new Map<string, HTMLElement>();
+let state: ShownState | undefined;
+/** The turn that the text in the box takes the place of. */
+let instead: string | undefined;
+
+function build(): void {
+  log.tabIndex = 0;
+  log.role = 'log';
+  log.ariaLabel = 'Conversation. Alt with an arrow goes from one button to the next.';
+  // A text that is being written is not read aloud piece by piece; its end is.
+  log.ariaLive = 'off';
+  told.role = 'status';
+  box.rows = 3;
+  box.value = host.getState()?.draft ?? '';
+  box.addEventListener('input', keep);
+  box.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    send(event.shiftKey ? 'tell' : 'usual');
+  });
+  log.append(turns, prompts);
+  const compose = make('div', 'compose', editing, box, tools, spent);
+  main.append(
+    make(
+      'header',
+      '',
+      title,
+      button('New', () => post({ kind: 'new' })),
+    ),
+    log,
+    compose,
+    told,
+  );
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('[data-href]') : null;
+    if (link instanceof HTMLElement) post({ kind: 'open', href: link.dataset.href ?? '' });
+  });
+  document.addEventListener('keydown', rove);
+}
+
+/** Goes from one button to the next, which Tab passes by. */
+function rove(event: KeyboardEvent): void {
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  if (!event.altKey || !step) return;
+  event.preventDefault();
+  const all = [...document.querySelectorAll<HTMLElement>('button, summary, [data-href]')].filter(
+    (it) => it.offsetParent,
+  );
+  const at = all.findIndex((it) => it === document.activeElement);
+  const from = at < 0 && step < 0 ? all.length : at;
+  all[(from + step + all.length) % all.length]?.focus();
+}
+
+function keep(): void {
+  host.setState({ draft: box.value });
+}
+
+function send(how: 'usual' | 'tell'): void {
+  const text = box.value;
+  if (!text.trim()) return;
+  if (state?.asks !== undefined && how === 'usual' && instead === undefined)
+    post({ kind: 'answer', text });
+  else post({ kind: 'send', text, instead });
+  edit(undefined, '');
+  log.scrollTop = log.scrollHeight;
+}
+
+/** Takes a message into the box, in place of which the next one is sent. */
+function edit(turn: ShownTurn | undefined, text: string): void {
+  instead = turn?.id;
+  box.value = text;
+  keep();
+  editing.replaceChildren(
+    ...(turn
+      ? [
+          'In place of this message, and without what came after it.',
+          button('Cancel', () => edit(undefined, '')),
+        ]
+      : []),
+  );
+  if (turn) box.focus();
+}
+
+const acts: Acts = {
+  edit: (turn) => edit(turn, turn.message),
+  retry: (turn) => post({ kind: 'send', text: turn.message, instead: turn.id }),
+  undo: (turn) => post({ kind: 'undo', turnId: turn.id }),
+  copy: (text) => post({ kind: 'copy', text }),
+  insert: (text) => post({ kind: 'insert', text }),
+};
+
+/** Draws something, and keeps the end in sight if it was. */
+function following(draw: () => void): void {
+  const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  draw();
+  if (isAtEnd) log.scrollTop = log.scrollHeight;
+}
+
+function drawTurn(at: number, turn: ShownTurn, from: number, parts: readonly Part[]): void {
+  let element = drawn[at];
+  if (!element) {
+    element = drawn[at] = new TurnElement(acts);
+    turns.append(element.element);
+  }
+  element.draw(turn, from, parts);
+}
+
+function drawPrompts(all: ShownPrompt[]): void {
+  const before = shownPrompts;
+  // One that stays as it is keeps the focus that it may have.
+  shownPrompts = new Map(
+    all.map((it) => {
+      const key = JSON.stringify(it);
+      return [key, before.get(key) ?? drawPrompt(it)];
+    }),
+  );
+  const now = [...shownPrompts.values()];
+  const isSame = now.length === before.size && now.every((it, at) => it === prompts.children[at]);
+  if (!isSame) prompts.replaceChildren(...now);
+}
+
+function drawPrompt(prompt: ShownPrompt): HTMLElement {
+  const { promptId, by, question, detail, offers } = prompt;
+  const element = make('section', 'prompt', make('h2', '', by), make('p', 'question', question));
+  element.ariaLabel = `${by} asks: ${question}`;
+  if (detail) element.append(make('pre', 'detail', detail));
+  if (prompt.diff) element.append(make('span', 'counts', counts(prompt.diff)), diff(prompt.diff));
+  const answers = offers.map(({ label, isUsual }, at) =>
+    button(label, () => post({ kind: 'choose', promptId, at }), isUsual ? 'usual' : ''),
+  );
+  const others = offers.length
+    ? [
+        button('Decline with a Note…', () => post({ kind: 'decline', promptId }), 'quiet'),
+        button('Skip', () => post({ kind: 'skip', promptId }), 'quiet'),
+      ]
+    : [];
+  element.append(make('div', 'answers', ...answers, ...others));
+  return element;
+}
+
+/** Whether the same can be done; buttons that stay keep the focus that one may have. */
+const isSame = (a: ShownState | undefined, b: ShownState) =>
+  a !== undefined &&
+  a.model === b.model &&
+  a.mode === b.mode &&
+  a.works === b.works &&
+  a.asks === b.asks &&
+  a.canResume === b.canResume;
+
+function drawTools(next: ShownState): void {
+  const usual = next.asks ? 'Answer' : next.works ? 'Add' : 'Send';
+  tools.replaceChildren(
+    button(`Model: ${next.model}`, () => post({ kind: 'model' }), 'quiet'),
+    button(`Mode: ${next.mode}`, () => post({ kind: 'mode' }), 'quiet'),
+    make('span', 'gap'),
+    ...(next.canResume ? [button('Resume', () => post({ kind: 'resume' }))] : []),
+    ...(next.works ? [button('Stop', () => post({ kind: 'stop' }))] : []),
+    ...(next.asks ? [button('Tell the Model', () => send('tell'))] : []),
+    button(usual, () => send('usual'), 'usual'),
+  );
+}
+
+function drawState(next: ShownState): void {
+  const before = state;
+  state = next;
+  title.textContent = next.title;
+  box.placeholder = next.asks
+    ? `Answer “${next.asks}”. Ctrl+Enter sends it`
+    : 'Ask about the project. Ctrl+Enter sends it; @path and @selection go along';
+  box.ariaLabel = box.placeholder;
+  if (!isSame(before, next)) drawTools(next);
+  spent.textContent = [next.spent, next.context].filter(Boolean).join(' · ');
+  if (before?.works !== next.works)
+    told.textContent = next.works ? 'Aside works.' : 'Aside is done.';
+  if (next.asks && !before?.asks) told.textContent = `Aside asks: ${next.asks}`;
+}
+
+function hear(message: ToView): void {
+  switch (message.kind) {
+    case 'talk':
+      drawn = [];
+      turns.replaceChildren();
+      message.turns.forEach(({ turn, parts }, at) => drawTurn(at, turn, 0, parts));
+      log.scrollTop = log.scrollHeight;
+      return;
+    case 'turn':
+      return following(() => drawTurn(message.at, message.turn, message.from, message.parts));
+    case 'prompts':
+      return following(() => drawPrompts(message.prompts));
+    case 'state':
+      return drawState(message.state);
+    case 'draft':
+      box.value = message.text;
+      return keep();
+    case 'focus': {
+      const answer = prompts.querySelector('button');
+      return (message.on === 'answers' && answer ? answer : box).focus();
+    }
+  }
+}
+
+build();
+window.addEventListener('message', ({ data }: MessageEvent<ToView>) => hear(data));
+post({ kind: 'ready' });

@@ -1,0 +1,127 @@
+// A turn on the page: what the person said, what came of it part by part, and what can be done with it.
+import type { ShownTurn } from '../src/shown';
+import type { Call, Part } from '../src/turnText';
+import { button, counts, diff, make } from './elements';
+import { drawMarkdown, type Block } from './markdown';
+
+/** What a turn's buttons do. */
+export interface Acts {
+  edit: (turn: ShownTurn) => void;
+  retry: (turn: ShownTurn) => void;
+  undo: (turn: ShownTurn) => void;
+  copy: (text: string) => void;
+  insert: (text: string) => void;
+}
+
+const SIGNS = { waiting: '…', running: '…', ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
+const OUTCOMES = {
+  completed: 'done',
+  cancelled: 'stopped',
+  failed: 'failed',
+  interrupted: 'interrupted',
+};
+/** Lines of an output that are in sight while it is printed. */
+const TAIL = 8;
+
+interface Drawn {
+  element: HTMLElement;
+  blocks: Block[];
+}
+
+export class TurnElement {
+  readonly element = make('article', 'turn');
+  private readonly said = make('div', 'said');
+  private readonly body = make('div', 'parts');
+  private readonly foot = make('footer');
+  private drawn: Drawn[] = [];
+
+  constructor(private readonly acts: Acts) {
+    this.element.append(this.said, this.body, this.foot);
+  }
+
+  draw(turn: ShownTurn, from: number, parts: readonly Part[]): void {
+    this.head(turn);
+    for (const { element } of this.drawn.slice(from + parts.length)) element.remove();
+    this.drawn.length = Math.min(this.drawn.length, from + parts.length);
+    parts.forEach((part, at) => this.part(from + at, part));
+    const { outcome, spent } = turn;
+    const tools = outcome ? [button('Undo Its Changes', () => this.acts.undo(turn))] : [];
+    const told = outcome ? [OUTCOMES[outcome], ...(spent ? [spent] : [])].join(' · ') : 'works…';
+    this.foot.replaceChildren(make('span', 'told', told), ...tools);
+  }
+
+  private head(turn: ShownTurn): void {
+    const tools = turn.outcome
+      ? [button('Edit', () => this.acts.edit(turn)), button('Retry', () => this.acts.retry(turn))]
+      : [];
+    const message = make('div', 'message', turn.message || '(resumed)');
+    this.said.replaceChildren(make('h2', '', 'You'), message, make('div', 'tools', ...tools));
+    this.element.setAttribute('aria-label', turn.message.slice(0, 80));
+  }
+
+  private part(at: number, part: Part): void {
+    const there = this.drawn[at];
+    if (
+      there?.element.dataset.kind === part.kind &&
+      (part.kind === 'text' || part.kind === 'note')
+    ) {
+      there.blocks = this.markdown(there.element, part.text, there.blocks);
+      return;
+    }
+    const element = part.kind === 'call' ? this.call(part, there?.element) : this.told(part);
+    element.dataset.kind = part.kind;
+    if (there) there.element.replaceWith(element);
+    else this.body.append(element);
+    const blocks =
+      part.kind === 'text' || part.kind === 'note' ? this.markdown(element, part.text, []) : [];
+    this.drawn[at] = { element, blocks };
+  }
+
+  private markdown(parent: HTMLElement, text: string, blocks: Block[]): Block[] {
+    return drawMarkdown(parent, text, blocks, (code, language) => this.code(code, language));
+  }
+
+  private told(part: Exclude<Part, Call>): HTMLElement {
+    if (part.kind !== 'reasoning') return make('div', part.kind);
+    return folded('Reasoning', make('div', 'thought', part.text));
+  }
+
+  private call(call: Call, before: HTMLElement | undefined): HTMLElement {
+    const { status, exitStatus, title, output, problem } = call;
+    const failed = exitStatus ? ` (exit status ${exitStatus})` : '';
+    const sign = exitStatus ? SIGNS.error : SIGNS[status];
+    const element = make('div', `call ${exitStatus ? 'error' : status}`);
+    element.append(make('div', 'title', `${sign} ${title}${failed}`));
+    if (problem) element.append(make('div', 'problem', problem));
+    if (call.diff) element.append(folded(counts(call.diff), diff(call.diff), true));
+    const lines = output.trimEnd().split('\n');
+    if (!output.trimEnd()) return element;
+    if (status === 'running') element.append(make('pre', 'tail', lines.slice(-TAIL).join('\n')));
+    else {
+      const whole = folded(`Output (${lines.length} lines)`, make('pre', '', output));
+      whole.open = before?.querySelector('details')?.open ?? false;
+      element.append(whole);
+    }
+    return element;
+  }
+
+  private code(code: string, language: string): HTMLElement {
+    const tools = make(
+      'div',
+      'tools',
+      make('span', 'language', language),
+      button('Copy', () => this.acts.copy(code)),
+      button('Insert', () => this.acts.insert(code)),
+    );
+    const shown = language === 'diff' ? diff(code) : make('pre', '', make('code', '', code));
+    return make('div', 'code', tools, shown);
+  }
+}
+
+function folded(title: string, content: HTMLElement, open = false): HTMLDetailsElement {
+  const summary = make('summary', '', title);
+  summary.tabIndex = -1;
+  const element = make('details', '', summary, content);
+  element.open = open;
+  return element;
+}
