@@ -111,11 +111,6 @@ impl CallIds {
     fn is_taken(&self, id: &str) -> bool {
         self.known.contains(id) || self.earlier.has(id)
     }
-
-    /// Number of calls so far.
-    pub(super) fn count(&self) -> u32 {
-        self.count
-    }
 }
 
 #[cfg(test)]
@@ -163,7 +158,6 @@ mod tests {
             ids.of_response(response);
             assert_eq!(ids.next(given), expected);
         }
-        assert_eq!(ids.count(), 6);
         let mut long = CallIds::default();
         long.of_response(&"0123456789".repeat(9));
         assert_eq!(

@@ -12,7 +12,8 @@
 //! | `api`, `body`, `sse` | common parts of the APIs: the trait, bodies that grow, events of a stream |
 //! | `attached`, `media` | attachments of a message as a model reads them; the bytes of images and PDFs |
 //! | `answer`, `openai_error`, `api_error`, `retry` | errors: parsing, data, and their classification |
-//! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning effort, ids of calls, JSON schemas in each API's subset, numbering of items |
+//! | `calls`, `call_ids` | the calls of a response: which there are, what their arguments are; their ids |
+//! | `effort`, `schema`, `slots` | words for reasoning effort, JSON schemas in each API's subset, numbering of items |
 //! | `http`, [`client`], `connections`, [`this_computer`], [`key`], `hiding`, `list` | the network: sending, the HTTP client, connections and proxies, secrets and their removal, lists of models |
 //! | [`options`], [`abilities`], [`models`] | one model as configured; abilities and prices of models; the built-in table (`models.toml`) |
 //! | `flatten` | a conversation as plain text, for a model that did not take part in it |
@@ -27,6 +28,7 @@ mod apis;
 mod attached;
 mod body;
 mod call_ids;
+mod calls;
 pub mod client;
 mod connections;
 mod effort;

@@ -59,6 +59,12 @@ impl Slots {
         }
     }
 
+    /// The number of the next item, for one that is opened elsewhere. Closes the open item first.
+    pub(super) fn next(&mut self, out: &mut Vec<Piece>) -> &mut u32 {
+        self.close(true, out);
+        &mut self.count
+    }
+
     fn begin(&mut self, kind: Kind, out: &mut Vec<Piece>) -> u32 {
         let slot = self.count;
         self.count += 1;

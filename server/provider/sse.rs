@@ -130,7 +130,12 @@ impl SseParser {
 
     fn end_event(&mut self, out: &mut Vec<SseEvent>) {
         if std::mem::take(&mut self.has_data) {
-            out.push(SseEvent::Data(std::mem::take(&mut self.data)));
+            let data = std::mem::take(&mut self.data);
+            // An event without data is none; it shows that the server lives.
+            out.push(match data.trim().is_empty() {
+                true => SseEvent::KeepAlive,
+                false => SseEvent::Data(data),
+            });
         }
     }
 }
@@ -169,7 +174,7 @@ mod tests {
             check(
                 StreamFormat::Sse,
                 text.replace('\n', ending).as_bytes(),
-                "{1}|-|2\\n3||€",
+                "{1}|-|2\\n3|-|€",
                 "",
             );
         }

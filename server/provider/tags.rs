@@ -246,7 +246,9 @@ impl TaggedDecoder {
     }
 
     fn renumbered(&self, mut piece: Piece) -> Piece {
-        if let Piece::Delta { slot, .. } | Piece::Close { slot, .. } = &mut piece {
+        if let Piece::Delta { slot, .. } | Piece::Anew { slot, .. } | Piece::Close { slot, .. } =
+            &mut piece
+        {
             *slot = self.slots.get(slot).copied().unwrap_or(*slot);
         }
         piece

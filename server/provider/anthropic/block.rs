@@ -61,9 +61,10 @@ impl StreamedBlock {
             match (name.as_str(), value) {
                 ("type", _) => {}
                 ("partial_json", Value::String(text)) => {
-                    self.input.push_str(text);
                     if matches!(self.kind, Kind::ToolCall { .. }) {
                         shown = Some(text.clone());
+                    } else {
+                        self.input.push_str(text);
                     }
                 }
                 ("citation", citation) => self.citations.push(citation.clone()),
@@ -96,37 +97,31 @@ impl StreamedBlock {
         }
     }
 
-    /// Arguments of a call that came whole in the start event instead of in deltas.
-    pub(super) fn late_text(&mut self) -> Option<String> {
-        let whole = matches!(self.kind, Kind::ToolCall { .. }) && self.input.trim().is_empty();
-        let input = self.members.get("input").filter(|_| whole)?.get();
-        if !input.starts_with('{') || input[1..].trim_start().starts_with('}') {
-            return None;
+    /// Arguments of a call that came in the start event.
+    pub(super) fn input(&self) -> Option<String> {
+        let input = self.members.get("input")?.get();
+        let says = input.starts_with('{') && !input[1..].trim_start().starts_with('}');
+        says.then(|| input.to_owned())
+    }
+
+    /// The block of a call with this id and these arguments as JSON, if it holds more than id, name and arguments.
+    pub(super) fn opaque_call(mut self, id: &str, input: &str) -> Option<String> {
+        input.clone_into(&mut self.input);
+        // `caller` is sent back only if it is not the model itself.
+        if self.value_of("caller")["type"] == "direct" {
+            self.members.shift_remove("caller");
         }
-        self.input = input.to_owned();
-        Some(input.to_owned())
+        let id = to_raw_value(id).ok()?;
+        self.members.insert("id".to_owned(), id);
+        self.opaque()
     }
 
-    /// Whether the input is valid JSON or empty.
-    pub(super) fn is_readable(&self) -> bool {
-        self.input.trim().is_empty() || serde_json::from_str::<&RawValue>(&self.input).is_ok()
-    }
-
-    /// The whole block as JSON, if it holds more than its text, or its id, name and arguments.
+    /// The whole block as JSON, if it holds more than its text.
     pub(super) fn opaque(mut self) -> Option<String> {
         self.assemble();
         let said: &[&str] = match &self.kind {
             Kind::Text => &["type", "text"],
-            Kind::ToolCall { id, .. } => {
-                // `caller` is sent back only if it is not the model itself.
-                let caller = self.value_of("caller");
-                if caller["type"] == "direct" {
-                    self.members.shift_remove("caller");
-                }
-                let id = to_raw_value(id).ok()?;
-                self.members.insert("id".to_owned(), id);
-                &["type", "id", "name", "input"]
-            }
+            Kind::ToolCall { .. } => &["type", "id", "name", "input"],
             Kind::Reasoning | Kind::Opaque => &[],
         };
         let more = self.members.iter().any(|(name, raw)| {

@@ -20,6 +20,7 @@ use super::{
     ToolDeclaration, answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
+    calls::Calls,
     options::CacheRetention,
     retry::ApiError,
     schema,
@@ -125,7 +126,10 @@ impl WireApi for Anthropic {
 
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        let decoder = Box::new(response::AnthropicDecoder::new(prices, calls));
+        let decoder = Box::new(response::AnthropicDecoder::new(
+            prices,
+            Calls::new(calls, ask),
+        ));
         TaggedDecoder::unless_at("api.anthropic.com", &ask.options.base, decoder)
     }
 

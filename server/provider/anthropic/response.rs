@@ -7,7 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    super::{abilities::Prices, api::Decoder, call_ids::CallIds, retry::ApiError},
+    super::{
+        abilities::Prices,
+        api::Decoder,
+        calls::{CallPart, Calls},
+        retry::ApiError,
+    },
     block::StreamedBlock,
     usage::Tally,
 };
@@ -17,15 +22,26 @@ use super::{
 /// The block that ended last stays open: only the stop reason tells whether it is complete.
 pub(super) struct AnthropicDecoder {
     usage: Tally,
-    /// Blocks that have not ended, by the provider's index, with their slots.
-    open: BTreeMap<u64, (u32, StreamedBlock)>,
-    /// The block that ended last, with its slot.
-    ended: Option<(u32, StreamedBlock)>,
+    /// Blocks that have not ended, by the provider's index, with their places.
+    open: BTreeMap<u64, (Place, StreamedBlock)>,
+    /// The block that ended last, with its place.
+    ended: Option<(Place, StreamedBlock)>,
     slots: u32,
-    ids: CallIds,
-    /// Whether the arguments of a call were not valid JSON.
-    malformed: bool,
+    calls: Calls,
+    /// Blocks of calls that ended, with the calls' positions and whether they are whole.
+    called: Vec<(usize, StreamedBlock, bool)>,
     stop_reason: Option<String>,
+    /// Whether the stop reason says that the response was cut off.
+    cut: bool,
+}
+
+/// What a block belongs to.
+#[derive(Clone, Copy)]
+enum Place {
+    /// An item with this slot.
+    Slot(u32),
+    /// The call at this position.
+    Call(usize),
 }
 
 /// An event of the stream. `kind` determines which members are present.
@@ -46,73 +62,130 @@ struct AnthropicEvent<'a> {
 }
 
 impl AnthropicDecoder {
-    pub(super) fn new(prices: Option<Prices>, ids: CallIds) -> Self {
+    pub(super) fn new(prices: Option<Prices>, calls: Calls) -> Self {
         Self {
             usage: Tally::new(prices),
             open: BTreeMap::new(),
             ended: None,
             slots: 0,
-            ids,
-            malformed: false,
+            calls,
+            called: Vec::new(),
             stop_reason: None,
+            cut: false,
         }
     }
 
-    fn begin(&mut self, index: u64, mut block: StreamedBlock, out: &mut Vec<Piece>) {
+    fn begin(&mut self, index: u64, block: StreamedBlock, out: &mut Vec<Piece>) {
         self.settle(true, out);
-        if let Some((slot, block)) = self.open.remove(&index) {
-            self.close(slot, block, true, out);
+        if let Some((place, block)) = self.open.remove(&index) {
+            self.close(place, block, true, out);
         }
-        let slot = self.slots;
-        self.slots += 1;
-        if let Kind::ToolCall { id, .. } = &mut block.kind {
-            *id = self.ids.next(id);
+        let place = match &block.kind {
+            Kind::ToolCall { id, name } => {
+                let part = CallPart {
+                    index: Some(index),
+                    id,
+                    name,
+                    ..CallPart::default()
+                };
+                Place::Call(self.calls.take(part, &mut self.slots, out))
+            }
+            kind => {
+                let (slot, kind) = (self.slots, kind.clone());
+                self.slots += 1;
+                out.push(Piece::Open { slot, kind });
+                if let Some(text) = block.first_text() {
+                    out.push(Piece::Delta { slot, text });
+                }
+                Place::Slot(slot)
+            }
+        };
+        self.open.insert(index, (place, block));
+    }
+
+    /// Adds a delta of the block with this index.
+    fn delta(&mut self, index: u64, delta: &Value, out: &mut Vec<Piece>) {
+        let open = self.open.get_mut(&index);
+        let text = open.and_then(|(place, block)| Some((*place, block.add(delta)?)));
+        match text {
+            Some((Place::Slot(slot), text)) => out.push(Piece::Delta { slot, text }),
+            Some((Place::Call(at), text)) => self.arguments(at, &text, false, out),
+            None => out.push(Piece::KeepAlive),
         }
-        let kind = block.kind.clone();
-        out.push(Piece::Open { slot, kind });
-        if let Some(text) = block.first_text() {
-            out.push(Piece::Delta { slot, text });
-        }
-        self.open.insert(index, (slot, block));
+    }
+
+    fn arguments(&mut self, at: usize, text: &str, whole: bool, out: &mut Vec<Piece>) {
+        let part = CallPart {
+            text,
+            whole,
+            ..CallPart::default()
+        };
+        self.calls.add(at, part, &mut self.slots, out);
     }
 
     /// Closes the block that stayed open.
     fn settle(&mut self, whole: bool, out: &mut Vec<Piece>) {
-        if let Some((slot, block)) = self.ended.take() {
-            self.close(slot, block, whole, out);
+        if let Some((place, block)) = self.ended.take() {
+            self.close(place, block, whole, out);
         }
     }
 
-    fn close(&mut self, slot: u32, mut block: StreamedBlock, whole: bool, out: &mut Vec<Piece>) {
-        if let Some(text) = block.late_text() {
-            out.push(Piece::Delta { slot, text });
+    fn close(&mut self, place: Place, block: StreamedBlock, whole: bool, out: &mut Vec<Piece>) {
+        match place {
+            Place::Slot(slot) => out.push(Piece::Close {
+                slot,
+                opaque: whole.then(|| block.opaque()).flatten(),
+                complete: whole,
+            }),
+            Place::Call(at) => {
+                if let Some(input) = block.input().filter(|_| self.calls.is_blank(at)) {
+                    self.arguments(at, &input, true, out);
+                }
+                self.called.push((at, block, whole));
+            }
         }
-        let readable = block.is_readable();
-        self.malformed |= whole && !readable;
-        let complete = whole && readable;
-        out.push(Piece::Close {
-            slot,
-            opaque: complete.then(|| block.opaque()).flatten(),
-            complete,
-        });
+    }
+
+    /// Closes the calls. Returns whether the arguments of one are not valid JSON.
+    fn end_calls(&mut self, out: &mut Vec<Piece>) -> bool {
+        let mut malformed = false;
+        let mut blocks: BTreeMap<usize, (StreamedBlock, bool)> = BTreeMap::new();
+        for (at, block, whole) in std::mem::take(&mut self.called) {
+            if whole || !blocks.contains_key(&at) {
+                blocks.insert(at, (block, whole));
+            }
+        }
+        for call in self.calls.end(self.cut, &mut self.slots, out) {
+            let (block, whole) = blocks.remove(&call.at).unzip();
+            let blank = call.text.trim().is_empty();
+            let readable = blank || serde_json::from_str::<&RawValue>(call.text).is_ok();
+            malformed |= whole == Some(true) && !readable;
+            let complete = whole == Some(true) && readable;
+            let block = block.filter(|_| complete);
+            let opaque = block.and_then(|block| block.opaque_call(call.id, call.text));
+            out.push(call.close(opaque, complete));
+        }
+        malformed
     }
 
     /// Handles the stop reason. A block that is still open then was cut off.
     fn stopped(&mut self, reason: &str, out: &mut Vec<Piece>) {
         let cut = matches!(reason, "max_tokens" | "model_context_window_exceeded");
         self.settle(!cut, out);
+        self.cut = cut;
         self.stop_reason = Some(reason.to_owned());
     }
 
     fn finish(&mut self, out: &mut Vec<Piece>) {
         self.settle(true, out);
-        for (slot, block) in std::mem::take(&mut self.open).into_values() {
-            self.close(slot, block, false, out);
+        for (place, block) in std::mem::take(&mut self.open).into_values() {
+            self.close(place, block, false, out);
         }
+        let malformed = self.end_calls(out);
         let finish = match self.stop_reason.as_deref() {
-            Some("end_turn" | "tool_use") | None if self.malformed => Finish::MalformedCall,
+            Some("end_turn" | "tool_use") | None if malformed => Finish::MalformedCall,
             Some("tool_use") => Finish::ToolUse,
-            None if self.ids.count() > 0 => Finish::ToolUse,
+            None if !self.calls.is_empty() => Finish::ToolUse,
             Some("end_turn") | None => Finish::Stop,
             Some("max_tokens") => Finish::MaxTokens,
             Some("stop_sequence") => Finish::StopSequence,
@@ -133,7 +206,7 @@ impl Decoder for AnthropicDecoder {
         match event.kind.as_str() {
             "message_start" => {
                 let id = event.message["id"].as_str();
-                self.ids.of_response(id.unwrap_or_default());
+                self.calls.of_response(id.unwrap_or_default());
                 out.push(Piece::Usage(self.usage.take(&event.message["usage"])));
             }
             "content_block_start" => {
@@ -145,14 +218,7 @@ impl Decoder for AnthropicDecoder {
                 })?;
                 self.begin(event.index, block, out);
             }
-            "content_block_delta" => {
-                let block = self.open.get_mut(&event.index);
-                let text = block.and_then(|(slot, block)| Some((*slot, block.add(&event.delta)?)));
-                out.push(match text {
-                    Some((slot, text)) => Piece::Delta { slot, text },
-                    None => Piece::KeepAlive,
-                });
-            }
+            "content_block_delta" => self.delta(event.index, &event.delta, out),
             "content_block_stop" => {
                 self.settle(true, out);
                 self.ended = self.open.remove(&event.index);

@@ -16,6 +16,7 @@ use super::{
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
+    calls::Calls,
     retry::ApiError,
 };
 
@@ -53,7 +54,7 @@ impl WireApi for Google {
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         Box::new(response::GeminiDecoder::new(
             ask.options.abilities.prices.clone(),
-            calls,
+            Calls::new(calls, ask).keeping_ids(),
         ))
     }
 

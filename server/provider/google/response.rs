@@ -10,7 +10,7 @@ use super::super::{
     abilities::{Prices, Tokens},
     answer,
     api::Decoder,
-    call_ids::CallIds,
+    calls::{CallPart, Calls},
     retry::ApiError,
     slots::{Slots, text_kind},
 };
@@ -20,7 +20,25 @@ use super::request::{CONTINUE, own_name};
 pub(super) struct GeminiDecoder {
     prices: Option<Prices>,
     slots: Slots,
-    calls: CallIds,
+    calls: Calls,
+    /// The parts that calls came in, with the calls' positions.
+    parts: Vec<CallPartOfGemini>,
+}
+
+/// The calls of one chunk.
+struct CallList {
+    /// Number of its calls so far.
+    place: u64,
+    /// Number of the response's calls before it.
+    before: usize,
+}
+
+/// The part of a candidate that a call came in.
+struct CallPartOfGemini {
+    at: usize,
+    arguments: String,
+    signed: bool,
+    raw: String,
 }
 
 #[derive(Deserialize)]
@@ -87,11 +105,12 @@ struct UsageMetadata {
 }
 
 impl GeminiDecoder {
-    pub(super) fn new(prices: Option<Prices>, calls: CallIds) -> Self {
+    pub(super) fn new(prices: Option<Prices>, calls: Calls) -> Self {
         Self {
             prices,
             slots: Slots::default(),
             calls,
+            parts: Vec::new(),
         }
     }
 
@@ -109,7 +128,7 @@ impl GeminiDecoder {
         tokens.usage(self.prices.as_ref())
     }
 
-    fn part(&mut self, raw: &RawValue, out: &mut Vec<Piece>) {
+    fn part(&mut self, raw: &RawValue, list: &mut CallList, out: &mut Vec<Piece>) {
         let verbatim = || Some(raw.get().to_owned());
         let Ok(part) = serde_json::from_str::<GeminiPart<'_>>(raw.get()) else {
             return self.slots.whole(Kind::Opaque, "", verbatim(), out);
@@ -117,7 +136,10 @@ impl GeminiDecoder {
         let reasoning = part.thought == Some(true);
         let signed = part.thought_signature.is_some_and(|text| !text.is_empty());
         match (part.function_call, part.text) {
-            (Some(call), _) => self.call(&call, signed, raw, out),
+            (Some(call), _) => {
+                self.call(&call, (list, signed), raw, out);
+                list.place += 1;
+            }
             (None, Some(text)) => match (signed, text.is_empty()) {
                 (false, true) => {}
                 (false, false) => self.slots.say(reasoning, text, out),
@@ -135,33 +157,61 @@ impl GeminiDecoder {
     fn call(
         &mut self,
         call: &FunctionCall<'_>,
-        signed: bool,
+        (list, signed): (&CallList, bool),
         raw: &RawValue,
         out: &mut Vec<Piece>,
     ) {
         let arguments = call.args.map_or("null", RawValue::get);
         let arguments = if arguments == "null" { "{}" } else { arguments };
-        let given = call.id.as_deref().unwrap_or_default();
-        let id = self.calls.next_keeping(given);
-        // A call without an id goes back without one.
-        let opaque = (signed || given.is_empty()).then(|| raw.get().to_owned());
-        let name = own_name(&call.name).to_owned();
-        let kind = Kind::ToolCall { id, name };
-        self.slots.whole(kind, arguments, opaque, out);
+        let id = call.id.as_deref().unwrap_or_default();
+        let index = self.calls.index_in_list(id, list.place, list.before);
+        let part = CallPart {
+            index,
+            id,
+            name: own_name(&call.name),
+            text: arguments,
+            whole: true,
+        };
+        let at = self.calls.take(part, self.slots.next(out), out);
+        self.parts.push(CallPartOfGemini {
+            at,
+            arguments: arguments.to_owned(),
+            signed,
+            raw: raw.get().to_owned(),
+        });
+    }
+
+    fn end_calls(&mut self, out: &mut Vec<Piece>) {
+        for call in self.calls.end(false, self.slots.next(out), out) {
+            let came = |part: &&CallPartOfGemini| part.at == call.at && part.arguments == call.text;
+            let part = self
+                .parts
+                .iter()
+                .filter(came)
+                .max_by_key(|part| part.signed);
+            // A call without an id goes back without one.
+            let verbatim = part.filter(|part| part.signed || call.given.is_empty());
+            out.push(call.close(verbatim.map(|part| part.raw.clone()), true));
+        }
     }
 
     fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Vec<Piece>) {
         let parts = candidate.content.and_then(|content| content.parts);
+        let mut list = CallList {
+            place: 0,
+            before: self.calls.count(),
+        };
         for raw in parts.unwrap_or_default() {
-            self.part(raw, out);
+            self.part(raw, &mut list, out);
         }
         if let Some(token) = candidate.continuation_token {
             let opaque = json!({ CONTINUE: token }).to_string();
             self.slots.whole(Kind::Opaque, "", Some(opaque), out);
         }
         if let Some(reason) = candidate.finish_reason {
-            let finish = finish(reason, self.calls.count() > 0);
+            let finish = finish(reason, !self.calls.is_empty());
             self.slots.close(finish != Finish::MaxTokens, out);
+            self.end_calls(out);
             out.push(Piece::Finish(finish));
         }
     }
@@ -190,7 +240,7 @@ impl Decoder for GeminiDecoder {
         match candidate {
             Some(candidate) => self.candidate(candidate, out),
             None if blocked.is_some() => {
-                self.slots.close(true, out);
+                self.end_calls(out);
                 out.push(Piece::Finish(Finish::ContentFilter));
             }
             None => {}

@@ -40,6 +40,9 @@ pub(in super::super) fn lines(pieces: &[Piece]) -> String {
                 });
             }
             Piece::Delta { slot, text } => lines[*slot as usize] += &format!(" | {text}"),
+            Piece::Anew { slot, name, text } => {
+                lines[*slot as usize] += &format!(" anew {name} {text}");
+            }
             Piece::Close {
                 slot,
                 opaque,

@@ -18,6 +18,7 @@ use super::{
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
+    calls::Calls,
     retry::ApiError,
 };
 
@@ -51,7 +52,10 @@ impl WireApi for Ollama {
 
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let context = request::context(ask.options);
-        Box::new(response::OllamaDecoder::new(context, calls))
+        Box::new(response::OllamaDecoder::new(
+            context,
+            Calls::new(calls, ask),
+        ))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {

@@ -1,10 +1,15 @@
 //! Decodes responses of Ollama.
 
-use aside_turn::response::{Finish, Kind, Piece, Usage};
+use aside_turn::response::{Finish, Piece, Usage};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::super::{api::Decoder, call_ids::CallIds, retry::ApiError, slots::Slots};
+use super::super::{
+    api::Decoder,
+    calls::{CallPart, Calls},
+    retry::ApiError,
+    slots::Slots,
+};
 
 /// Parts of the error message of a server that could not parse the model's call, depending on the call format.
 const MALFORMED: [&str; 2] = ["error parsing tool call", "XML syntax error"];
@@ -14,7 +19,7 @@ pub(super) struct OllamaDecoder {
     /// Context window of the request, in tokens.
     context: u64,
     slots: Slots,
-    calls: CallIds,
+    calls: Calls,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +59,7 @@ struct OllamaFunction<'a> {
 
 impl OllamaDecoder {
     /// `context`: the context window of the request, in tokens.
-    pub(super) fn new(context: u64, calls: CallIds) -> Self {
+    pub(super) fn new(context: u64, calls: Calls) -> Self {
         Self {
             context,
             slots: Slots::default(),
@@ -67,13 +72,27 @@ impl OllamaDecoder {
             .say(true, message.thinking.unwrap_or_default(), out);
         self.slots
             .say(false, message.content.unwrap_or_default(), out);
-        for OllamaCall { id, function } in message.tool_calls.unwrap_or_default() {
+        let before = self.calls.count();
+        for (place, OllamaCall { id, function }) in
+            (0..).zip(message.tool_calls.unwrap_or_default())
+        {
             let arguments = function.arguments.map_or("null", RawValue::get);
             let arguments = if arguments == "null" { "{}" } else { arguments };
-            let id = self.calls.next(&id.unwrap_or_default());
-            let name = function.name;
-            let call = Kind::ToolCall { id, name };
-            self.slots.whole(call, arguments, None, out);
+            let id = id.unwrap_or_default();
+            let part = CallPart {
+                index: self.calls.index_in_list(&id, place, before),
+                id: &id,
+                name: &function.name,
+                text: arguments,
+                whole: true,
+            };
+            self.calls.take(part, self.slots.next(out), out);
+        }
+    }
+
+    fn end_calls(&mut self, out: &mut Vec<Piece>) {
+        for call in self.calls.end(false, self.slots.next(out), out) {
+            out.push(call.close(None, true));
         }
     }
 
@@ -84,7 +103,7 @@ impl OllamaDecoder {
         if !MALFORMED.iter().any(|what| error.message.contains(what)) {
             return Some(error);
         }
-        self.slots.close(true, out);
+        self.end_calls(out);
         out.push(Piece::Finish(Finish::MalformedCall));
         None
     }
@@ -101,12 +120,13 @@ impl OllamaDecoder {
                 Finish::ContextFull
             }
             Some("length") => Finish::MaxTokens,
-            Some("stop") | None if self.calls.count() > 0 => Finish::ToolUse,
+            Some("stop") | None if !self.calls.is_empty() => Finish::ToolUse,
             Some("stop") | None => Finish::Stop,
             Some(other) => Finish::Other(other.to_owned()),
         };
         let cut = matches!(finish, Finish::MaxTokens | Finish::ContextFull);
         self.slots.close(!cut, out);
+        self.end_calls(out);
         out.push(Piece::Usage(usage));
         out.push(Piece::Finish(finish));
     }

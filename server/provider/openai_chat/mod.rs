@@ -34,6 +34,7 @@ use super::{
     ToolDeclaration, answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
+    calls::Calls,
     openai_error, openai_list,
     options::CacheRetention,
     retry::ApiError,
@@ -184,6 +185,7 @@ impl WireApi for OpenaiChat {
 
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
+        let calls = Calls::new(calls, ask);
         Box::new(ChatDecoder::new(prices, self.server.tags, calls))
     }
 

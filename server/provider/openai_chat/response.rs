@@ -1,9 +1,6 @@
 //! Decodes a response.
 
-use std::collections::HashMap;
-
 use aside_turn::response::{Finish, Kind, Piece};
-use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -14,7 +11,7 @@ use super::{
 use crate::{
     abilities::Prices,
     api::Decoder,
-    call_ids::CallIds,
+    calls::{CallPart, Calls, is_object},
     openai_error,
     retry::ApiError,
     tags::{TaggedText, Tags},
@@ -28,8 +25,7 @@ pub(super) struct ChatDecoder {
     slots: u32,
     text: Option<u32>,
     reasoned: Option<Reasoned>,
-    calls: Vec<StreamedCall>,
-    ids: CallIds,
+    calls: Calls,
     /// The slot that received the last delta.
     newest: Option<u32>,
     refused: bool,
@@ -37,25 +33,13 @@ pub(super) struct ChatDecoder {
     count: ChatUsage,
 }
 
-/// A call, as far as it was received.
-#[derive(Default)]
-struct StreamedCall {
-    index: Option<u64>,
-    /// The server's id of the call.
-    given: String,
-    name: String,
-    arguments: String,
-    /// Set once the call's name is known.
-    slot: Option<u32>,
-}
-
 impl ChatDecoder {
     /// `tags`: whether the text may contain reasoning between tags.
-    pub(super) fn new(prices: Option<Prices>, tags: bool, ids: CallIds) -> Self {
+    pub(super) fn new(prices: Option<Prices>, tags: bool, calls: Calls) -> Self {
         Self {
             prices,
             tags: if tags { Tags::default() } else { Tags::none() },
-            ids,
+            calls,
             ..Self::default()
         }
     }
@@ -215,68 +199,24 @@ impl ChatDecoder {
             raw => text(raw),
         };
         let index = fragment.index.and_then(|raw| raw.get().parse().ok());
-        let begins = !name.is_empty() && !arguments.trim().is_empty();
-        let place = self.place(index, &id, &name).filter(|place| {
-            // A whole call after a whole one with the same index, or with none, is a new one.
-            !(begins && is_whole(&self.calls[*place].arguments))
-        });
-        let place = place.unwrap_or_else(|| {
-            let given = id.clone();
-            self.calls.push(StreamedCall {
-                index,
-                given,
-                ..StreamedCall::default()
-            });
-            self.calls.len() - 1
-        });
         self.end_words(out);
-        if self.calls[place].name.is_empty() && !name.is_empty() {
-            if self.calls[place].given.is_empty() {
-                self.calls[place].given = id;
-            }
-            self.calls[place].name = name;
-            self.open(place, out);
+        let part = CallPart {
+            index,
+            id: &id,
+            name: &name,
+            text: &arguments,
+            whole: function
+                .arguments
+                .is_some_and(|raw| raw.get().starts_with('{')),
+        };
+        self.calls.take(part, &mut self.slots, out);
+        if let Some(Piece::Delta { slot, .. }) = out.last() {
+            self.newest = Some(*slot);
         }
-        self.calls[place].arguments += &arguments;
-        if let Some(slot) = self.calls[place].slot {
-            self.add(slot, &arguments, out);
-        }
-    }
-
-    /// The call that a fragment belongs to: by its index, else by its id, else the last call.
-    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        if index.is_some() {
-            return self.calls.iter().rposition(|call| call.index == index);
-        }
-        let last = self.calls.len().checked_sub(1);
-        if id.is_empty() {
-            return last;
-        }
-        let same = self.calls.iter().rposition(|call| call.given == id);
-        same.or(last.filter(|_| name.is_empty()))
-    }
-
-    /// Opens a call, with the arguments that came before its name.
-    fn open(&mut self, place: usize, out: &mut Vec<Piece>) {
-        let id = self.ids.next(&self.calls[place].given);
-        let slot = self.slot();
-        let call = &mut self.calls[place];
-        call.slot = Some(slot);
-        let (name, before) = (call.name.clone(), call.arguments.clone());
-        out.push(Piece::Open {
-            slot,
-            kind: Kind::ToolCall { id, name },
-        });
-        self.add(slot, &before, out);
     }
 
     fn finish(&mut self, out: &mut Vec<Piece>) {
         self.end_tags(out);
-        for place in 0..self.calls.len() {
-            if self.calls[place].slot.is_none() {
-                self.open(place, out);
-            }
-        }
         let finish = match self.finish.take() {
             _ if self.refused => Finish::Refusal,
             None | Some(Finish::Stop | Finish::ToolUse | Finish::Other(_))
@@ -298,10 +238,10 @@ impl ChatDecoder {
             let opaque = reasoned.opaque().filter(|_| whole);
             closes.push((reasoned.slot, opaque, whole));
         }
-        for call in &self.calls {
+        for call in self.calls.end(cut, &mut self.slots, out) {
             // A call that the server reports as finished counts as complete; wrong arguments are reported to the model.
-            let whole = !call.name.is_empty() && (!cut || is_whole(&call.arguments));
-            closes.extend(call.slot.map(|slot| (slot, None, whole)));
+            let whole = !call.name.is_empty() && (!cut || is_object(call.text));
+            closes.push((call.slot, None, whole));
         }
         closes.sort_by_key(|(slot, ..)| *slot);
         let closes = closes.into_iter();
@@ -343,7 +283,7 @@ impl Decoder for ChatDecoder {
             return Err(openai_error::of_data(&lenient(Some(raw))));
         }
         for name in [chunk.id, chunk.created] {
-            self.ids.of_response(name.map_or("", RawValue::get));
+            self.calls.of_response(name.map_or("", RawValue::get));
         }
         let before = out.len();
         let usage: Value = lenient(chunk.usage);
@@ -404,10 +344,4 @@ fn finish(reason: &str) -> Finish {
         "refusal" => Finish::Refusal,
         other => Finish::Other(other.to_owned()),
     }
-}
-
-/// Whether arguments are a complete JSON object, which nothing can follow.
-fn is_whole(arguments: &str) -> bool {
-    arguments.trim_end().ends_with('}')
-        && serde_json::from_str::<HashMap<String, IgnoredAny>>(arguments).is_ok()
 }

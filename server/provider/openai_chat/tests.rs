@@ -70,6 +70,7 @@ fn shown(pieces: &[Piece]) -> String {
             Kind::Opaque => format!("{slot} opaque"),
         },
         Piece::Delta { slot, text } => format!("{slot} + {text}"),
+        Piece::Anew { slot, name, text } => format!("{slot} anew {name} {text}"),
         Piece::Close {
             slot,
             opaque,

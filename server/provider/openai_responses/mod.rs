@@ -17,6 +17,7 @@ use super::{
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
+    calls::Calls,
     openai_error, openai_list,
     retry::ApiError,
     tags::TaggedDecoder,
@@ -62,7 +63,7 @@ impl WireApi for OpenaiResponses {
         let decoder = response::ResponsesDecoder::new(
             ask.options.abilities.prices.clone(),
             ask.options.cache,
-            calls,
+            Calls::new(calls, ask),
         );
         TaggedDecoder::unless_at("api.openai.com", &ask.options.base, Box::new(decoder))
     }

@@ -1,18 +1,21 @@
 //! Decodes a response, event by event.
 
+mod item;
 mod wire;
 
 use aside_turn::response::{Finish, Kind, Piece, Usage};
 use serde_json::{Value, value::RawValue};
 
+use self::item::{EndedItem, ItemPlace, StreamedItem, is_call};
 use self::wire::{
-    CachedInput, DeltaEvent, FinalEvent, ItemEvent, Parts, ResponseUsage, Summary, TypedEvent, read,
+    ArgumentsEvent, CachedInput, DeltaEvent, FinalEvent, ItemEvent, Parts, ResponseUsage, Summary,
+    TypedEvent, read,
 };
 
 use crate::{
     abilities::{Prices, Tokens},
     api::Decoder,
-    call_ids::CallIds,
+    calls::{CallPart, Calls, is_object},
     openai_error,
     options::CacheRetention,
     retry::ApiError,
@@ -25,26 +28,13 @@ pub(super) struct ResponsesDecoder {
     cache: CacheRetention,
     /// The provider's id of the response.
     id: String,
-    /// Items in order of first appearance; the index is the slot.
+    /// Items in order of first appearance.
     items: Vec<StreamedItem>,
-    call_ids: CallIds,
+    slots: u32,
+    calls: Calls,
+    /// Items of calls as they ended.
+    ended: Vec<EndedItem>,
     refused: bool,
-}
-
-/// An output item being received.
-#[derive(Debug)]
-struct StreamedItem {
-    /// Index in the provider's output.
-    index: u64,
-    /// The provider's id of the item; servers that send no index use it. Empty if there is none.
-    id: String,
-    /// Text received so far.
-    text: String,
-    /// The part of the reasoning that received the last delta.
-    part: Option<(&'static str, u64)>,
-    /// Whether the item must not go back verbatim: its id was replaced, or its deltas contradict the final arguments.
-    differs: bool,
-    open: bool,
 }
 
 impl Decoder for ResponsesDecoder {
@@ -56,14 +46,15 @@ impl Decoder for ResponsesDecoder {
         match r#type.as_str() {
             "response.created" => {
                 let FinalEvent { response } = read(data)?;
-                self.call_ids.of_response(&response.id);
+                self.calls.of_response(&response.id);
                 self.id = response.id;
                 out.push(Piece::KeepAlive);
             }
             "response.output_item.added" => {
                 let ItemEvent { output_index, item } = read(data)?;
                 let known = output_index.and_then(|index| self.known(Some(index), ""));
-                if known.is_none_or(|slot| !self.items[slot].open) {
+                let begins = known.is_none_or(|known| !self.items[known].open);
+                if is_call(item) || begins {
                     self.open(output_index, item, out);
                 }
             }
@@ -74,6 +65,10 @@ impl Decoder for ResponsesDecoder {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let FinalEvent { response } = read(data)?;
                 return self.finish(&r#type, response, out);
+            }
+            "response.function_call_arguments.done" => {
+                let said: ArgumentsEvent = read(data)?;
+                self.all_arguments(&said, out);
             }
             "error" | "" => return self.error(&read::<Value>(data)?, out),
             kind => self.delta(kind, data, out)?,
@@ -86,7 +81,7 @@ impl Decoder for ResponsesDecoder {
             // A server that does not stream sends one document.
             if body["object"] == "response" && self.items.is_empty() {
                 let response: Summary<'_> = read(stray)?;
-                self.call_ids.of_response(&response.id);
+                self.calls.of_response(&response.id);
                 self.id.clone_from(&response.id);
                 let kind = match body["status"].as_str() {
                     Some("failed") => "response.failed",
@@ -102,65 +97,89 @@ impl Decoder for ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    pub(super) fn new(prices: Option<Prices>, cache: CacheRetention, call_ids: CallIds) -> Self {
+    pub(super) fn new(prices: Option<Prices>, cache: CacheRetention, calls: Calls) -> Self {
         Self {
             prices,
             cache,
-            call_ids,
+            calls,
             ..Self::default()
         }
     }
 
-    /// The slot of an item: by its index, else by its id, else the newest item if it is still open.
+    /// The position of an item: by its index and id, else by its index; without one by its id, else the newest item if
+    /// it is still open.
     fn known(&self, index: Option<u64>, id: &str) -> Option<usize> {
-        if let Some(index) = index {
-            return self.items.iter().rposition(|item| item.index == index);
-        }
         let named = |item: &StreamedItem| !id.is_empty() && item.id == id;
+        if let Some(index) = index {
+            let both = |item: &StreamedItem| item.index == index && named(item);
+            let both = self.items.iter().rposition(both);
+            return both.or_else(|| self.items.iter().rposition(|item| item.index == index));
+        }
         self.items.iter().rposition(named).or_else(|| {
             let last = self.items.len().checked_sub(1)?;
             self.items[last].open.then_some(last)
         })
     }
 
-    fn begin(
-        &mut self,
-        (index, id): (Option<u64>, String),
-        kind: Kind,
-        differs: bool,
-        out: &mut Vec<Piece>,
-    ) -> usize {
-        let slot = self.items.len();
+    fn begin(&mut self, index: Option<u64>, id: String, place: ItemPlace) -> usize {
+        let known = self.items.len();
         self.items.push(StreamedItem {
-            index: index.unwrap_or(slot as u64),
+            index: index.unwrap_or(known as u64),
             id,
+            place,
             text: String::new(),
             part: None,
-            differs,
             open: true,
         });
-        out.push(Piece::Open {
-            slot: slot as u32,
-            kind,
-        });
-        slot
+        known
+    }
+
+    fn slot(&mut self, kind: Kind, out: &mut Vec<Piece>) -> ItemPlace {
+        let slot = self.slots;
+        self.slots += 1;
+        out.push(Piece::Open { slot, kind });
+        ItemPlace::Slot(slot)
     }
 
     fn open(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) -> usize {
         let TypedEvent { r#type, id, .. } = read(raw.get()).unwrap_or_default();
-        let mut differs = false;
         let kind = match r#type.as_str() {
             "message" => Kind::Text,
             "reasoning" => Kind::Reasoning,
-            "function_call" => {
-                let Parts { call_id, name, .. } = read(raw.get()).unwrap_or_default();
-                let own = self.call_ids.next(&call_id);
-                differs = own != call_id;
-                Kind::ToolCall { id: own, name }
-            }
+            "function_call" => return self.open_call(index, id, raw, out),
             _ => Kind::Opaque,
         };
-        self.begin((index, id), kind, differs, out)
+        let place = self.slot(kind, out);
+        self.begin(index, id, place)
+    }
+
+    fn open_call(
+        &mut self,
+        index: Option<u64>,
+        id: String,
+        raw: &RawValue,
+        out: &mut Vec<Piece>,
+    ) -> usize {
+        let parts: Parts = read(raw.get()).unwrap_or_default();
+        let part = CallPart {
+            index,
+            id: &parts.call_id,
+            name: &parts.name,
+            ..CallPart::default()
+        };
+        let at = self.calls.take(part, &mut self.slots, out);
+        let known = self.begin(index, id, ItemPlace::Call(at));
+        self.items[known].text = parts.arguments;
+        known
+    }
+
+    fn arguments(&mut self, at: usize, text: &str, whole: bool, out: &mut Vec<Piece>) {
+        let part = CallPart {
+            text,
+            whole,
+            ..CallPart::default()
+        };
+        self.calls.add(at, part, &mut self.slots, out);
     }
 
     fn delta(&mut self, kind: &str, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
@@ -178,20 +197,29 @@ impl ResponsesDecoder {
         }
         let delta: DeltaEvent = read(data)?;
         let reasons = word.starts_with("reasoning");
-        let slot = match self.known(delta.output_index, &delta.item_id) {
-            Some(slot) if self.items[slot].open => slot,
+        let argues = word.starts_with("function_call");
+        let known = match self.known(delta.output_index, &delta.item_id) {
+            Some(known) if self.items[known].open => known,
             // The complete item already had this text.
             Some(_) => return Ok(()),
             // Without its start the call has no name; the complete item will contain everything.
-            None if word == "function_call_arguments.delta" => return Ok(()),
+            None if argues => return Ok(()),
             None => {
                 let kind = if reasons { Kind::Reasoning } else { Kind::Text };
-                let place = (delta.output_index, delta.item_id.clone());
-                self.begin(place, kind, false, out)
+                let place = self.slot(kind, out);
+                self.begin(delta.output_index, delta.item_id.clone(), place)
             }
         };
+        let slot = match self.items[known].place {
+            ItemPlace::Call(at) => {
+                self.arguments(at, &delta.delta, false, out);
+                return Ok(());
+            }
+            ItemPlace::Slot(_) if argues => return Ok(()),
+            ItemPlace::Slot(slot) => slot,
+        };
         self.refused |= word == "refusal.delta";
-        let item = &mut self.items[slot];
+        let item = &mut self.items[known];
         let mut text = delta.delta;
         if reasons {
             let part = match word {
@@ -207,22 +235,35 @@ impl ResponsesDecoder {
         Ok(())
     }
 
+    /// Handles the end of a call's arguments. Without its start the call has no name, and its item contains all.
+    fn all_arguments(&mut self, said: &ArgumentsEvent, out: &mut Vec<Piece>) {
+        let known = self.known(said.output_index, &said.item_id);
+        match known.map(|known| self.items[known].place) {
+            Some(ItemPlace::Call(at)) => self.arguments(at, &said.arguments, true, out),
+            _ => out.push(Piece::KeepAlive),
+        }
+    }
+
     /// Handles a complete item.
     fn done(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) {
+        if is_call(raw) {
+            return self.done_call(index, raw, out);
+        }
         let TypedEvent { r#type, status, id } = read(raw.get()).unwrap_or_default();
         let known = self.known(index, &id);
-        let slot = known.unwrap_or_else(|| self.open(index, raw, out));
-        if !self.items[slot].open {
+        let known = known.unwrap_or_else(|| self.open(index, raw, out));
+        let ItemPlace::Slot(slot) = self.items[known].place else {
+            return;
+        };
+        if !self.items[known].open {
             return;
         }
         let parts: Parts = read(raw.get()).unwrap_or_default();
         self.refused |= parts.refuses();
-        let item = &mut self.items[slot];
+        let item = &mut self.items[known];
         let whole = parts.text(&r#type);
-        match whole.strip_prefix(item.text.as_str()) {
-            Some(rest) => item.add(slot, rest, out),
-            // The arguments that were executed must go back.
-            None => item.differs |= r#type == "function_call",
+        if let Some(rest) = whole.strip_prefix(item.text.as_str()) {
+            item.add(slot, rest, out);
         }
         let complete = status != "incomplete";
         let can_go_back = match r#type.as_str() {
@@ -230,13 +271,103 @@ impl ResponsesDecoder {
             "reasoning" => parts.can_go_back(),
             _ => true,
         };
-        let keep = complete && can_go_back && !item.differs;
+        let keep = complete && can_go_back;
         item.open = false;
         out.push(Piece::Close {
-            slot: slot as u32,
+            slot,
             opaque: keep.then(|| raw.get().to_owned()),
             complete,
         });
+    }
+
+    fn done_call(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) {
+        let TypedEvent { status, id, .. } = read(raw.get()).unwrap_or_default();
+        let parts: Parts = read(raw.get()).unwrap_or_default();
+        let known = self.known(index, &id);
+        let place = known.map(|known| self.items[known].place);
+        let at = match place {
+            // Without an id of the call, only its item tells which one ended.
+            Some(ItemPlace::Call(at)) if parts.call_id.is_empty() => at,
+            _ => {
+                let part = CallPart {
+                    index,
+                    id: &parts.call_id,
+                    name: &parts.name,
+                    ..CallPart::default()
+                };
+                self.calls.take(part, &mut self.slots, out)
+            }
+        };
+        self.arguments(at, &parts.arguments, true, out);
+        let is_here =
+            |item: &&mut StreamedItem| matches!(item.place, ItemPlace::Call(it) if it == at);
+        for item in self.items.iter_mut().filter(is_here) {
+            item.open = false;
+        }
+        if !matches!(place, Some(ItemPlace::Call(it)) if it == at) {
+            let known = self.begin(index, id, ItemPlace::Call(at));
+            self.items[known].open = false;
+        }
+        self.ended.push(EndedItem {
+            at,
+            arguments: parts.arguments,
+            complete: status != "incomplete",
+            raw: raw.get().to_owned(),
+        });
+    }
+
+    /// Handles the output that the end of the response repeats. Some servers send no events for items, or leave out
+    /// the last ones.
+    fn output(&mut self, output: &[&RawValue], out: &mut Vec<Piece>) {
+        let no_events = self.items.is_empty();
+        for (index, item) in (0..).zip(output) {
+            let known = self.known(Some(index), "");
+            let call: Parts = read(item.get()).unwrap_or_default();
+            let takes = match known.map(|known| self.items[known].place) {
+                _ if no_events => true,
+                Some(ItemPlace::Slot(_)) => !is_call(item) || !call.call_id.is_empty(),
+                Some(ItemPlace::Call(_)) => {
+                    let open = known.is_some_and(|known| self.items[known].open);
+                    is_call(item) && (open || !call.call_id.is_empty())
+                }
+                None => is_call(item),
+            };
+            if takes {
+                self.done(Some(index), item, out);
+            }
+        }
+    }
+
+    /// Closes the calls and whatever else is still open.
+    fn close(&mut self, completed: bool, out: &mut Vec<Piece>) {
+        for at in 0..self.items.len() {
+            let item = &mut self.items[at];
+            let (open, text) = (
+                std::mem::take(&mut item.open),
+                std::mem::take(&mut item.text),
+            );
+            match item.place {
+                ItemPlace::Slot(slot) if open => out.push(Piece::Close {
+                    slot,
+                    opaque: None,
+                    complete: false,
+                }),
+                ItemPlace::Call(call) if self.calls.is_blank(call) => {
+                    self.arguments(call, &text, true, out);
+                }
+                _ => {}
+            }
+        }
+        for call in self.calls.end(!completed, &mut self.slots, out) {
+            let ends = self.ended.iter().filter(|item| item.at == call.at);
+            let complete = ends.clone().any(|item| item.complete)
+                || ends.clone().next().is_none()
+                    && completed
+                    && (call.text.trim().is_empty() || is_object(call.text));
+            let verbatim = |item: &&EndedItem| item.complete && item.is_verbatim(&call);
+            let raw = ends.clone().rfind(verbatim).map(|item| item.raw.clone());
+            out.push(call.close(raw, complete));
+        }
     }
 
     fn finish(
@@ -254,22 +385,8 @@ impl ResponsesDecoder {
                 ..ApiError::default()
             }));
         }
-        // Some servers send no events for items, or leave out the last ones.
-        let no_events = self.items.is_empty();
-        for (index, item) in (0..).zip(response.output.iter().flatten()) {
-            if no_events || self.known(Some(index), "").is_some() {
-                self.done(Some(index), item, out);
-            }
-        }
-        for (slot, item) in self.items.iter_mut().enumerate() {
-            if std::mem::take(&mut item.open) {
-                out.push(Piece::Close {
-                    slot: slot as u32,
-                    opaque: None,
-                    complete: false,
-                });
-            }
-        }
+        self.output(response.output.as_deref().unwrap_or_default(), out);
+        self.close(kind == "response.completed", out);
         if let Some(counts) = &response.usage {
             out.push(Piece::Usage(self.usage(counts)));
         }
@@ -282,7 +399,7 @@ impl ResponsesDecoder {
             (_, Some(reason)) => Finish::Other(reason.to_owned()),
             ("response.incomplete", None) => Finish::Other("incomplete".to_owned()),
             _ if self.refused => Finish::Refusal,
-            _ if self.call_ids.count() > 0 => Finish::ToolUse,
+            _ if !self.calls.is_empty() => Finish::ToolUse,
             _ => Finish::Stop,
         }));
         Ok(())
@@ -333,17 +450,4 @@ impl ResponsesDecoder {
 /// Parses an error of the API; `None` for `null`.
 fn said(error: &Value) -> Option<ApiError> {
     (!error.is_null()).then(|| openai_error::of_data(error))
-}
-
-impl StreamedItem {
-    fn add(&mut self, slot: usize, text: &str, out: &mut Vec<Piece>) {
-        if text.is_empty() {
-            return;
-        }
-        self.text.push_str(text);
-        out.push(Piece::Delta {
-            slot: slot as u32,
-            text: text.to_owned(),
-        });
-    }
 }

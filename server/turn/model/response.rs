@@ -22,6 +22,15 @@ pub enum Piece {
         /// The text to add.
         text: String,
     },
+    /// The provider says a call anew: this replaces its name and the arguments so far.
+    Anew {
+        /// The call's slot.
+        slot: u32,
+        /// The tool's name, as the model wrote it.
+        name: String,
+        /// The raw arguments.
+        text: String,
+    },
     /// An item ends.
     Close {
         /// The item's slot.
@@ -184,6 +193,15 @@ impl Response {
             Piece::Delta { slot, text } => {
                 if let Some(item) = self.items.get_mut(slot as usize) {
                     item.text.push_str(&text);
+                }
+            }
+            Piece::Anew { slot, name, text } => {
+                let item = self.items.get_mut(slot as usize);
+                if let Some(item) = item
+                    && let Kind::ToolCall { name: said, .. } = &mut item.kind
+                {
+                    *said = name;
+                    item.text = text;
                 }
             }
             Piece::Close {

@@ -29,6 +29,7 @@ fn line(piece: &Piece) -> String {
             format!("{slot} {kind}")
         }
         Piece::Delta { slot, text } => format!("{slot} + {text}"),
+        Piece::Anew { slot, name, text } => format!("{slot} anew {name} {text}"),
         Piece::Close {
             slot,
             opaque,
@@ -76,12 +77,12 @@ fn thinking_text_and_calls_are_decoded_incrementally() {
 2 + {"path": "crates/a"
 2 + , "pattern": "retry_af
 2 + ter"}
-2 .
 3 call toolu_01BBB fs_grep
 -
 3 + {"path": "crates/b", "pattern": "retry_after"}
-3 .
 usage 12 0 3310 231 $0.02122
+2 .
+3 .
 ToolUse
 "#,
     );
@@ -146,8 +147,8 @@ Pause
 fn truncated_calls_are_incomplete() {
     check(
         "anthropic/09_stream_max_tokens_truncated_tool.sse",
-        "usage 12 0 3310 2 $0.01664\n0 call toolu_01TRUNC fs_grep\n-\n0 + {\"path\": \"cra\n0 cut\n\
-         usage 12 0 3310 64 $0.01788\nMaxTokens\n",
+        "usage 12 0 3310 2 $0.01664\n0 call toolu_01TRUNC fs_grep\n-\n0 + {\"path\": \"cra\n\
+         usage 12 0 3310 64 $0.01788\n0 cut\nMaxTokens\n",
     );
 }
 
@@ -279,8 +280,8 @@ fn call_ids_are_present_and_unique() {
     let body = response(&[call(""), call("t"), call("t"), call("")], "tool_use");
     assert_eq!(
         end(&body),
-        "0 call aside-0 n|0 + {\"a\":1}|0 .|1 call t n|1 + {\"a\":1}|1 .|\
-         2 call aside-2 n|2 + {\"a\":1}|2 .|3 call aside-3 n|3 + {\"a\":1}|3 .|ToolUse"
+        "0 call aside-0 n|0 + {\"a\":1}|1 call t n|1 + {\"a\":1}|\
+         2 call aside-2 n|2 + {\"a\":1}|0 .|1 .|2 .|ToolUse"
     );
     // Ids also differ between two responses of a conversation.
     let named = body.replace(r#""message":{"#, r#""message":{"id":"msg_7","#);

@@ -181,22 +181,20 @@ ToolUse",
         "tool_calls",
         "
 0 call a x
-1 call aside-1 x
 0 end
-1 end
 ToolUse",
     );
 }
 
 #[test]
 fn fragments_of_a_call_are_joined() {
-    // The name repeats and the id changes: the index identifies the call.
+    // The id changes and no name comes: the index identifies the call.
     check_deltas(
         &[
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":""}}]}"#,
-            r#"{"tool_calls":[{"index":0,"id":"b","function":{"name":"x","arguments":"{\"n\":"}}]}"#,
-            r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"x","arguments":"1}"}}]}"#,
-            r#"{"tool_calls":[{"index":0,"id":"d","function":{"name":"x","arguments":""}}]}"#,
+            r#"{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"{\"n\":"}}]}"#,
+            r#"{"tool_calls":[{"index":0,"id":"c","function":{"arguments":"1}"}}]}"#,
+            r#"{"tool_calls":[{"index":0,"id":"d","function":{"arguments":""}}]}"#,
         ],
         "tool_calls",
         "

@@ -30,6 +30,17 @@ pub(super) struct DeltaEvent {
     pub(super) delta: String,
 }
 
+/// The end of a call's arguments, with all of them.
+#[derive(Deserialize)]
+pub(super) struct ArgumentsEvent {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) output_index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) item_id: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) arguments: String,
+}
+
 #[derive(Deserialize)]
 pub(super) struct ItemEvent<'a> {
     #[serde(default, deserialize_with = "lenient")]
@@ -141,7 +152,6 @@ impl Parts {
             texts.filter(|text| !text.is_empty()).collect()
         };
         match kind {
-            "function_call" => self.arguments.clone(),
             "message" => texts(&self.content).concat(),
             "reasoning" => {
                 let all = [texts(&self.summary), texts(&self.content)].concat();

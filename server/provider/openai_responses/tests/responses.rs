@@ -28,6 +28,7 @@ fn line(piece: &Piece) -> Option<String> {
             kind => format!("{slot} {kind:?}"),
         },
         Piece::Delta { slot, text } => format!("{slot} + {text:?}"),
+        Piece::Anew { slot, name, text } => format!("{slot} anew {name} {text:?}"),
         Piece::Close {
             slot,
             opaque,
@@ -286,12 +287,12 @@ fn partial_event_sequences_are_decoded() {
 1 + "{\"a\":"
 2 call fs_grep aside-resp7-1
 2 + "{}"
-2 end
+1 + "1}"
 3 call fs_grep aside-resp7-2
 3 + "{}"
-3 end
-1 + "1}"
 1 end, kept f
+3 end
+2 end
 usage 5+0r+0w 6 $0.0000700
 ToolUse"#;
     assert_eq!(shown(&body), expected.trim_start());
@@ -314,7 +315,7 @@ ToolUse"#;
 }
 
 #[test]
-fn streamed_arguments_win_over_the_final_item() {
+fn the_final_arguments_replace_streamed_ones() {
     let body = stream(&[
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"fs_grep"}}"#,
         r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\":1}"}"#,
@@ -323,7 +324,7 @@ fn streamed_arguments_win_over_the_final_item() {
     ]);
     assert_eq!(
         shown(&body),
-        "0 call fs_grep c\n0 + \"{\\\"a\\\":1}\"\n0 end\nToolUse"
+        "0 call fs_grep c\n0 + \"{\\\"a\\\":1}\"\n0 anew fs_grep \"{\\\"a\\\": 2}\"\n0 end, kept without an id\nToolUse"
     );
 }
 

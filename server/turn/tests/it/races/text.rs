@@ -46,6 +46,7 @@ pub(crate) fn input(now: Time, input: &Input) -> String {
         Input::FirstByte(_) => return String::new(),
         Input::Piece(id, Piece::Open { kind, .. }) => format!("{}: {kind:?}", id.0),
         Input::Piece(id, Piece::Delta { text, .. }) => format!("{}: {text:?}", id.0),
+        Input::Piece(id, Piece::Anew { name, text, .. }) => format!("{}: {name} {text:?}", id.0),
         Input::Piece(id, Piece::Close { complete, .. }) if !complete => {
             format!("{}: not complete", id.0)
         }
