@@ -8,6 +8,7 @@
 //! | `noise` | output of local servers: passes messages on, reports the rest |
 //! | [`login`] | logins to remote servers, and their tokens |
 //! | `connection` | one connection: lists and calls |
+//! | `answers` | the answers of a remote server, each to its request |
 //! | `faults` | error messages for remote servers |
 //! | `questions` | questions of a server during a call |
 //! | `reply`, `listing` | results of calls, and lists of tools |
@@ -30,6 +31,7 @@ use aside_base::lock;
 use aside_tool::Tool;
 use futures_util::{StreamExt, stream};
 
+mod answers;
 mod connection;
 mod faults;
 mod form;

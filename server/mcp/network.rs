@@ -14,6 +14,7 @@ use rmcp::{
 use tokio::time::timeout;
 
 use super::{
+    answers::OwnAnswers,
     connection::{Connection, MAX_MESSAGE, NotOpened},
     faults::{self, HttpFault, fault_of},
     login::logged_in,
@@ -43,11 +44,12 @@ pub(super) async fn open(
     })?;
     let with = async |version| match &client {
         Some(client) => {
-            let transport = Transport::with_client(client.clone(), config(address));
+            let transport = Transport::with_client(OwnAnswers(client.clone()), config(address));
             Connection::over(transport, version, hide.clone()).await
         }
         None => {
-            let transport = Transport::with_client(address.client.clone(), config(address));
+            let client = OwnAnswers(address.client.clone());
+            let transport = Transport::with_client(client, config(address));
             Connection::over(transport, version, hide.clone()).await
         }
     };

@@ -188,6 +188,9 @@ class Server(BaseHTTPRequestHandler):
             return self.connection.shutdown(socket.SHUT_RDWR)
         if MODE == "hang":
             return time.sleep(60)
+        if MODE.startswith("answers "):
+            _, status, body = MODE.split(" ", 2)
+            return self.reply(int(status), body.encode(), kind="text/event-stream" if body.startswith("data:") else "application/json")
         if MODE == "refuse":
             return self.reply(500, b"out of order")
         if MODE == "flood":

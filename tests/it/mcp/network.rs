@@ -255,3 +255,35 @@ fn only_the_tools_that_are_wanted_are_there() {
         );
     }
 }
+
+/// Errors with another id, with none and with nothing in them, under several statuses.
+#[test]
+fn an_answer_belongs_to_its_request_whatever_id_it_has() {
+    let error = |id: &str| {
+        format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32000,"message":"No such session"}}}}"#)
+    };
+    let stream = |id: &str| format!("data: {}\n\n", error(id));
+    let table = [
+        (400, error(r#""id":null,"#), "No such session"),
+        (400, error(""), "No such session"),
+        (400, error(r#""id":"server-error","#), "No such session"),
+        (404, error(r#""id":4711,"#), ""),
+        (500, error(r#""id":null,"#), "No such session"),
+        (200, error(r#""id":null,"#), "No such session"),
+        (200, error(""), "No such session"),
+        (200, stream(r#""id":null,"#), "No such session"),
+        (200, stream(r#""id":4711,"#), "No such session"),
+        (202, String::new(), "no answer"),
+        (204, String::new(), "no answer"),
+        (200, r#"{"jsonrpc":"2.0","id":4711,"result":{}}"#.to_owned(), "another request"),
+        (200, r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#.to_owned(), "none to the request"),
+        (200, "{}".to_owned(), ""),
+        (400, "bad".to_owned(), "400"),
+    ];
+    for (status, body, says) in table {
+        let served = ServedWorld::new(&format!("answers {status} {body}"), "tool_seconds = 30");
+        let told = served.told("echo", &[]);
+        assert!(told.contains(says), "{status} {body}: {told}");
+        assert!(!told.contains("ran longer"), "{status} {body}: {told}");
+    }
+}
