@@ -55,6 +55,7 @@ fn failed(code: Option<ErrorCode>) -> u8 {
             | ErrorCode::Schema
             | ErrorCode::ContextFull
             | ErrorCode::Refused
+            | ErrorCode::Empty
             | ErrorCode::Internal,
         )
         | None => 1,
@@ -128,6 +129,7 @@ mod tests {
         check(ErrorCode::Schema, 1);
         check(ErrorCode::ContextFull, 1);
         check(ErrorCode::Refused, 1);
+        check(ErrorCode::Empty, 1);
         check(ErrorCode::Internal, 1);
         check(ErrorCode::Budget, 5);
         check(ErrorCode::Limit, 5);

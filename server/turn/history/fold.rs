@@ -161,6 +161,7 @@ impl TurnHistory {
             };
         } else {
             self.cuts = 0;
+            self.empty = false;
             self.progress = Progress::Calls;
         }
     }
@@ -175,6 +176,7 @@ impl TurnHistory {
     fn direct(&mut self, kind: &DirectiveKind) {
         match kind {
             DirectiveKind::Cut => self.cuts = self.cuts.saturating_add(1),
+            DirectiveKind::Empty => self.empty = true,
             DirectiveKind::SchemaRepair => self.schema_repair = true,
             DirectiveKind::Force { .. } => self.force.asked = Some(kind.clone()),
             DirectiveKind::ForceAgain { .. } => {

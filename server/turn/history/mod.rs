@@ -58,6 +58,7 @@ pub struct TurnHistory {
     memory: TurnMemory,
     force: ForceHistory,
     cuts: u8,
+    empty: bool,
     schema_repair: bool,
     usage: Usage,
     learned: Vec<(String, Word<Feature>)>,
@@ -196,6 +197,12 @@ impl TurnHistory {
     #[must_use]
     pub fn cuts(&self) -> u8 {
         self.cuts
+    }
+
+    /// Whether the model was asked once more because its last response was empty.
+    #[must_use]
+    pub fn is_empty_again(&self) -> bool {
+        self.empty
     }
 
     /// Whether the model was asked to repair the final answer.

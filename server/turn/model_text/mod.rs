@@ -62,6 +62,7 @@ impl ModelText {
     pub fn directive(&self, kind: &DirectiveKind, what: &str) -> String {
         let (sentence, tool) = match kind {
             DirectiveKind::Cut => (Sentence::Cut, None),
+            DirectiveKind::Empty => (Sentence::Empty, None),
             DirectiveKind::SchemaRepair => (Sentence::SchemaRepair, None),
             DirectiveKind::Force { tool: None } => (Sentence::ForceAny, None),
             DirectiveKind::Force { tool } => (Sentence::Force, tool.as_deref()),

@@ -10,6 +10,8 @@ use crate::word::{Vocabulary, Word};
 pub enum DirectiveKind {
     /// The last response was cut with nothing complete in it.
     Cut,
+    /// The last response had neither text nor a call.
+    Empty,
     /// The final answer does not fit its schema.
     SchemaRepair,
     /// A tool must be called: this one, or any.

@@ -49,6 +49,8 @@ pub enum ErrorCode {
     Limit,
     /// The model's responses were cut off several times in a row.
     CutOff,
+    /// The model answered nothing, also when it was asked once more.
+    Empty,
     /// Aside itself failed.
     Internal,
 }

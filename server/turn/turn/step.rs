@@ -129,7 +129,9 @@ impl Turn {
         } else {
             finish
         };
-        let keep_reasoning = !(cut && calls.is_empty());
+        // Nobody takes reasoning back that nothing followed.
+        let says = finish == Finish::Pause || !response.text().trim().is_empty();
+        let keep_reasoning = !calls.is_empty() || !cut && says;
         let first = self.cx.history.next_call();
         self.record_response(&response, keep_reasoning, Some(finish.clone()));
         if !calls.is_empty() {
@@ -210,6 +212,26 @@ impl Turn {
         self.request();
     }
 
+    /// Asks once more after a response with neither text nor a call.
+    fn was_empty(&mut self) {
+        if self.cx.history.is_empty_again() {
+            let model = &self.cx.rules.model.id;
+            let text = format!(
+                "{model} answered nothing, neither text nor a call, also when it was asked once more; send the \
+                 message again, or choose another model."
+            );
+            return self.conclude(Conclusion::failed(TurnError::new(ErrorCode::Empty, text)));
+        }
+        let kind = DirectiveKind::Empty;
+        let text = self.cx.text().directive(&kind, "");
+        self.cx.record(Event::Directive { kind, text });
+        self.cx.notice(
+            Level::Warning,
+            "The model answered nothing; it is asked once more.",
+        );
+        self.request();
+    }
+
     /// Begins the calls of a response; `first` is the key of the first one.
     fn begin_calls(&mut self, first: CallKey, items: &[Item]) {
         self.phase = Phase::Calls;
@@ -241,6 +263,9 @@ impl Turn {
         {
             let sending = self.force.retry(&self.cx.rules.model);
             return self.send(sending);
+        }
+        if text.trim().is_empty() && !self.cx.rules.schema {
+            return self.was_empty();
         }
         if self.cx.rules.schema {
             self.cx.perform(Effect::Check(text.clone()));

@@ -54,9 +54,6 @@ fn a_completed_turn_is_0() {
         None,
     );
     check(ASKS, &[], 0, "completed", None);
-    // An answer of nothing is one too.
-    let world = TestWorld::new();
-    world.run("[[reply]]\nsay = []", &[]).exits(0).writes("");
 }
 
 #[test]
@@ -153,6 +150,14 @@ fn a_budget_or_a_limit_is_5() {
     check(stalls, &["--timeout", "1s"], 5, "failed", Some("limit"));
     let cut = "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true";
     check(cut, &[], 5, "failed", Some("cut_off"));
+    let nothing = "[[reply]]\nrepeat = true\nsay = []";
+    check(nothing, &[], 1, "failed", Some("empty"));
+    check(nothing, &["--strict"], 1, "failed", Some("empty"));
+    let once = "[[reply]]\nsay = []\n[[reply]]\nsay = [{ text = 'Done.' }]";
+    check(once, &[], 0, "completed", None);
+    let after_a_call =
+        "[[reply]]\nsay = [{ call = 'list_files' }]\n[[reply]]\nrepeat = true\nsay = []";
+    check(after_a_call, &[], 1, "failed", Some("empty"));
 }
 
 #[test]

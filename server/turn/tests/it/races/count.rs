@@ -152,6 +152,7 @@ pub(crate) fn error(code: ErrorCode) -> &'static str {
         ErrorCode::Budget => "error budget",
         ErrorCode::Limit => "error limit",
         ErrorCode::CutOff => "error cut_off",
+        ErrorCode::Empty => "error empty",
         ErrorCode::Internal => "error internal",
     }
 }
