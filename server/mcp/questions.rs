@@ -18,6 +18,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     form::{Form, FormFault},
@@ -42,6 +43,15 @@ pub(super) struct ServerQuestions {
     changed: AtomicBool,
 }
 
+/// The person behind the running call, who can be asked as long as this is held: however the call ends.
+pub(super) struct PersonAsked<'a>(&'a ServerQuestions);
+
+impl Drop for PersonAsked<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.asks) = None;
+    }
+}
+
 impl ServerQuestions {
     /// Starts without a person to ask.
     pub(super) fn new(hide: HideSecrets) -> Self {
@@ -54,11 +64,12 @@ impl ServerQuestions {
         }
     }
 
-    /// Sets the person to ask, and clears the faults of the previous call.
-    pub(super) fn ask_through(&self, person: Option<AskPerson>) {
+    /// Sets the person to ask until the result is dropped, and clears the faults of the previous call.
+    pub(super) fn ask_through(&self, person: AskPerson) -> PersonAsked<'_> {
         *lock(&self.fault) = None;
         *lock(&self.unanswered) = None;
-        *lock(&self.asks) = person;
+        *lock(&self.asks) = Some(person);
+        PersonAsked(self)
     }
 
     /// Takes the fault of a form, if there was one.
@@ -81,8 +92,16 @@ impl ServerQuestions {
         self.changed.swap(false, Ordering::Relaxed)
     }
 
-    /// Answers `elicitation/create`.
-    async fn answer(&self, mut params: Value) -> Value {
+    /// Answers `elicitation/create`, unless the server takes it back.
+    async fn answer(&self, params: Value, taken_back: &CancellationToken) -> Value {
+        tokio::select! {
+            biased;
+            () = taken_back.cancelled() => json!({"action": "cancel"}),
+            answer = self.of_person(params) => answer,
+        }
+    }
+
+    async fn of_person(&self, mut params: Value) -> Value {
         let decline = || json!({"action": "decline"});
         self.hide.in_json(&mut params);
         let Some(person) = lock(&self.asks).clone() else {
@@ -121,10 +140,10 @@ impl ClientHandler for AsideClient {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let params = serde_json::to_value(&request).unwrap_or_default();
-        let answer = self.questions.answer(params).await;
+        let answer = self.questions.answer(params, &context.ct).await;
         serde_json::from_value(answer)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
@@ -132,12 +151,13 @@ impl ClientHandler for AsideClient {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
         if method == "elicitation/create" {
             // A form of a kind that the SDK's request type does not cover.
-            let answer = self.questions.answer(params.unwrap_or_default()).await;
+            let params = params.unwrap_or_default();
+            let answer = self.questions.answer(params, &context.ct).await;
             return Ok(CustomResult(answer));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))

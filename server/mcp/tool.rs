@@ -88,13 +88,13 @@ impl McpTool {
             () = cancelled.cancelled() => return Ok(ToolOutcome::Stopped),
             turn = self.server.turns.lock() => turn,
         };
-        let (asking, call) = (context.clone(), work.call);
-        let person: AskPerson = Arc::new(move |question| (asking.ask_live)(call, question));
-        connection.questions.ask_through(Some(person));
+        let (ask, call) = (context.ask_live.clone(), work.call);
+        let person: AskPerson = Arc::new(move |question| ask(call, question));
+        let asks = connection.questions.ask_through(person);
         let outcome = self.rounds(&connection, work, context, cancelled).await;
         let fault = connection.questions.take_fault();
         let unanswered = connection.questions.take_unanswered();
-        connection.questions.ask_through(None);
+        drop(asks);
         drop(turn);
         match (fault, unanswered) {
             (Some(fault), _) => Err(form_fault(&fault)),

@@ -180,7 +180,7 @@ fn context(
         output: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
         keep_approval: Box::new(|_| ()),
-        ask_live: Box::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),
+        ask_live: Arc::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),
         attended: Box::new(|| false),
         distrust: Box::new(|| ()),
         allowed: [].into(),

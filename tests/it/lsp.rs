@@ -8,6 +8,7 @@ mod errors;
 mod fallback;
 mod flood;
 mod folders;
+mod full;
 mod memory;
 mod models;
 mod overtaking;

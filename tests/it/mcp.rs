@@ -8,6 +8,7 @@ mod import;
 mod login;
 mod namespace;
 pub(crate) mod network;
+mod outlives;
 pub(crate) mod real_servers;
 mod size;
 

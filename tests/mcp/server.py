@@ -34,8 +34,16 @@ def receive():
 
 
 def ask_live(schema):
+    if MODE.startswith("asks-"):
+        os.mkfifo("go")
     send({"id": "q1", "method": "elicitation/create", "params": form(schema)})
-    while True:
+    if MODE.startswith("asks-"):
+        open("go").read()
+    if MODE == "asks-dies":
+        os._exit(3)
+    if MODE == "asks-takes-back":
+        send({"method": "notifications/cancelled", "params": {"requestId": "q1"}})
+    while MODE != "asks-goes-on":
         message = receive()
         if message.get("id") == "q1":
             return message["result"]
@@ -64,6 +72,9 @@ def call(params):
         return text(json.dumps(params.get("arguments", {})))
     if MODE == "secret":
         return text(json.dumps(ask_live(SECRET)))
+    if MODE == "asks-goes-on":
+        ask_live(FORM)
+        return text("went on")
     if MODE == "forever":
         while True:
             ask_live(FORM)

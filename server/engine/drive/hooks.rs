@@ -8,7 +8,8 @@ use aside_tool::value_without_secrets;
 use aside_tool::without_secrets;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    io,
+    sync::{Arc, Mutex, Weak},
 };
 
 use aside_base::lock;
@@ -91,7 +92,8 @@ impl Edits {
 /// Services for the tools of a turn.
 #[derive(Clone)]
 pub(in crate::engine) struct Hooks {
-    pub(in crate::engine) writer: Arc<LogWriter>,
+    /// The log, which ends with the turn whatever a tool left behind: who holds it holds the conversation.
+    pub(in crate::engine) writer: Weak<LogWriter>,
     pub(in crate::engine) happenings: mpsc::Sender<Happening>,
     pub(in crate::engine) secrets: Secrets,
     pub(in crate::engine) edits: Edits,
@@ -99,7 +101,7 @@ pub(in crate::engine) struct Hooks {
 
 impl Hooks {
     /// Records an edit, before the file is changed.
-    pub(in crate::engine) fn record_edit(&self, edit: &FileEdit) -> std::io::Result<()> {
+    pub(in crate::engine) fn record_edit(&self, edit: &FileEdit) -> io::Result<()> {
         let edit = Edit {
             call: edit.call.0,
             path: edit.path.clone(),
@@ -107,7 +109,9 @@ impl Hooks {
             after: edit.after.clone(),
             mode: None,
         };
-        self.writer.append(&Entry::Edit(edit.clone()))?;
+        let over = || io::Error::other("the turn has ended");
+        let writer = self.writer.upgrade().ok_or_else(over)?;
+        writer.append(&Entry::Edit(edit.clone()))?;
         self.edits.add(edit);
         Ok(())
     }

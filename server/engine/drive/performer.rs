@@ -139,6 +139,7 @@ impl Performer {
             self.context.clone(),
             self.secrets.clone(),
         );
+        self.live.begin(work.call);
         self.tasks.run(work.call, |token| async move {
             let outcome = registry.run(&work, &context, &token).await;
             secrets.redact(work.call, outcome)
@@ -207,7 +208,12 @@ impl Performer {
     /// Handles an event of a task or a tool. Returns the input for the turn, if there is one.
     pub(super) async fn incoming(&mut self, happening: Happening) -> Option<Input> {
         match happening {
-            Happening::Turn(input) => Some(input),
+            Happening::Turn(input) => {
+                if let Input::Finished(call, _) = &input {
+                    self.live.end(*call);
+                }
+                Some(input)
+            }
             Happening::Output(call, text) => {
                 if let Some(call_id) = self.call_ids.get(&call).cloned() {
                     let output = Update::ToolOutput { call_id, text };
@@ -249,8 +255,9 @@ impl Performer {
     }
 
     /// Ends all tasks, makes the log durable and tells the front end. Returns the conversation's state, except for a
-    /// turn that can be resumed: that one is read from the log.
+    /// turn that can be resumed, and one of which the log lacks something: these are read from the log.
     pub(super) async fn close(mut self, end: End) -> Option<ConversationState> {
+        self.live.close();
         self.tasks.close(Duration::from_secs(2)).await;
         let outcome = end.outcome;
         // The sync does not hold the log's lock, so the next turn need not wait for the disk.
@@ -271,7 +278,8 @@ impl Performer {
             _ => drop(tokio::spawn(durable)),
         }
         self.tell(TurnMessage::End(Box::new(end))).await;
-        (outcome != Outcome::Interrupted).then(|| ConversationState {
+        let is_on_record = outcome != Outcome::Interrupted && !self.writer.has_failed();
+        is_on_record.then(|| ConversationState {
             next: self.writer.next(),
             seen: self.context.seen().after_turn(),
             transcript: self.transcript,

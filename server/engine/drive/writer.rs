@@ -1,6 +1,13 @@
 //! The log of a conversation during a turn: the turn and its tools append to it.
 
-use std::{io, sync::Mutex, time::Duration};
+use std::{
+    io,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use aside_base::lock;
 
@@ -14,6 +21,8 @@ pub(in crate::engine) struct LogWriter {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
+    /// Whether an event could not be written.
+    failed: AtomicBool,
 }
 
 impl LogWriter {
@@ -24,12 +33,18 @@ impl LogWriter {
             log: Mutex::new(log),
             turn,
             clock,
+            failed: AtomicBool::default(),
         }
     }
 
     /// Id of the turn.
     pub(in crate::engine) fn turn(&self) -> &str {
         &self.turn
+    }
+
+    /// The clock of the events.
+    pub(in crate::engine) fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Current time for events, since the Unix epoch.
@@ -42,9 +57,7 @@ impl LogWriter {
     /// # Errors
     /// Like [`Log::append`]: nothing more can be appended then.
     pub(in crate::engine) fn append(&self, entry: &Entry) -> io::Result<()> {
-        lock(&self.log)
-            .append(self.clock.now(), Some(&self.turn), entry)
-            .map(|_| ())
+        self.append_for(Some(&self.turn), entry)
     }
 
     /// Writes an event of another turn, or of no turn, to disk.
@@ -56,9 +69,14 @@ impl LogWriter {
         turn: Option<&str>,
         entry: &Entry,
     ) -> io::Result<()> {
-        lock(&self.log)
-            .append(self.clock.now(), turn, entry)
-            .map(|_| ())
+        let appended = lock(&self.log).append(self.clock.now(), turn, entry);
+        self.failed.fetch_or(appended.is_err(), Ordering::Relaxed);
+        appended.map(|_| ())
+    }
+
+    /// Whether an event could not be written: what happened is then not what the log says.
+    pub(in crate::engine) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// Returns a function that makes everything appended so far durable. It blocks, and fails like `fdatasync`.

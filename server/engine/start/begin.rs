@@ -333,14 +333,14 @@ impl DriverSetup {
         let (say, happenings) = mpsc::channel(QUEUE);
         let (secrets, edits) = (Secrets::default(), Edits::default());
         let hooks = Hooks {
-            writer: writer.clone(),
+            writer: Arc::downgrade(&writer),
             happenings: say.clone(),
             secrets: secrets.clone(),
             edits: edits.clone(),
         };
         let live = LiveQuestions::default();
         live.attend(self.request.client.is_some());
-        let context = self.context(hooks, live.clone(), workspace, state.seen);
+        let context = self.context(&writer, hooks, live.clone(), workspace, state.seen);
         Performer {
             writer,
             transcript: state.transcript,

@@ -1,9 +1,13 @@
 //! Builds the context of a turn's tools.
 
-use std::{io, path::Path, sync::Mutex};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use super::begin::DriverSetup;
-use crate::engine::drive::{hooks::Hooks, live::LiveQuestions};
+use crate::engine::drive::{hooks::Hooks, live::LiveQuestions, writer::LogWriter};
 use aside_base::regular;
 use aside_config::{FILE_NAME, trust::TrustStore};
 use aside_tool::{FileSnapshots, Files, ToolContext, sandbox::Sandbox, workspace::Workspace};
@@ -11,6 +15,7 @@ use aside_tool::{FileSnapshots, Files, ToolContext, sandbox::Sandbox, workspace:
 impl DriverSetup {
     pub(super) fn context(
         &self,
+        writer: &LogWriter,
         hooks: Hooks,
         questions: LiveQuestions,
         workspace: Workspace,
@@ -22,11 +27,7 @@ impl DriverSetup {
         let (keep, read) = (blobs.clone(), blobs);
         let (edits, live) = (hooks.clone(), hooks.clone());
         let (state_dir, folder) = (self.state_dir.clone(), self.request.root.clone());
-        let (kept, writer, people) = (
-            self.approvals.clone(),
-            hooks.writer.clone(),
-            questions.clone(),
-        );
+        let (kept, clock, people) = (self.approvals.clone(), writer.clock(), questions.clone());
         ToolContext {
             files: Files::new(workspace, self.request.editor.clone()),
             seen: Mutex::new(seen),
@@ -36,13 +37,13 @@ impl DriverSetup {
             output: Box::new(move |call, text| live.output(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
             keep_approval: Box::new(move |approval| {
-                if let Err(error) = kept.keep(approval, writer.now()) {
+                if let Err(error) = kept.keep(approval, clock.now()) {
                     tracing::warn!(%error, "the approval was not kept; it holds for this turn");
                 }
             }),
             attended: Box::new(move || people.is_attended()),
             distrust: Box::new(move || distrust(&state_dir, &folder)),
-            ask_live: Box::new(move |call, question| {
+            ask_live: Arc::new(move |call, question| {
                 questions.ask(happenings.clone(), call, question)
             }),
             allowed: self.parts.tools.allowed.clone(),
@@ -50,7 +51,7 @@ impl DriverSetup {
             limits: self.parts.limits,
             tools: self.parts.tools.descriptions.clone(),
             conversation: self.conversation.id().to_owned(),
-            turn: hooks.writer.turn().to_owned(),
+            turn: writer.turn().to_owned(),
             supervisor: self.program.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     fmt, io,
     ops::Range,
     path::PathBuf,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -22,9 +22,10 @@ use serde_json::{Value, json};
 use super::files::Files;
 use crate::{sandbox::Sandbox, supervisor::DRAIN};
 
-/// Asks a question while a call runs. The error is text for the model.
+/// Asks a question while a call runs. The error is text for the model. Whoever asks may outlive the call, so the asking
+/// holds nothing of the turn's context.
 pub type AskLive =
-    Box<dyn Fn(CallKey, Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
+    Arc<dyn Fn(CallKey, Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
 
 /// The means of a tool besides its arguments. The engine makes one for each turn and shares it among the calls.
 #[expect(
