@@ -62,7 +62,7 @@ impl ProcessFixture {
             keep_approval: Box::new(|_| ()),
             attended: Box::new(|| false),
             distrust: Box::new(|| ()),
-            ask_live: Box::new(|_, _| {
+            ask_live: Arc::new(|_, _| {
                 Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))
             }),
             allowed: [].into(),

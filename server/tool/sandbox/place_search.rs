@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(search(), [] as [PathBuf; 0]);
             let place = root.join(["a/.envrc", "a/b/.envrc", ".envrc"][number % 3]);
             fs::write(&place, "").unwrap();
-            assert_eq!(search(), [place.clone()], "{number}");
+            assert_eq!(search(), std::slice::from_ref(&place), "{number}");
             fs::remove_file(&place).unwrap();
         }
     }
