@@ -352,6 +352,38 @@ say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "eight", n
   T.has(T.text('a.txt'), '7\n8')
 end)
 
+test('what a call changed is below its line as a diff, or why it cannot be shown', {
+  files = { ['a.txt'] = OLD },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "write_file", id = "new", arguments = { path = "n.txt", content = "x\ny\n" } },
+  { call = "write_file", id = "empty", arguments = { path = "e.txt", content = "" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+  config = { settings = { conversation = { mode = 'edits' } } },
+}, function()
+  local kept = require('aside.turn').update
+  local turn
+  require('aside.turn').update = function(params)
+    turn = params
+    kept(params)
+  end
+  T.ask('Aside ask go')
+  local shown = vim.split(T.page(), '\n')
+  table.remove(shown) -- what is said at last
+  local diff = { '│ --- a/n.txt', '│ +++ b/n.txt', '│ @@ -0,0 +1,2 @@', '│ +x', '│ +y' }
+  T.has(T.page(), table.concat(diff, '\n') .. '\n')
+  T.equal(#vim.tbl_filter(function(line) return vim.startswith(line, '│') end, shown), #diff)
+  local change = { uri = vim.uri_from_fname('n.txt'), missing = 'n.txt cannot be shown.' }
+  local update = { kind = 'edit', callId = 'empty', changes = { change } }
+  kept({ turnId = turn.turnId, conversationId = turn.conversationId, update = update })
+  T.has(T.page(), '`\n│ n.txt cannot be shown.\n')
+end)
+
 test('a turn is undone', {
   files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
   script = writes('a.txt', NEW),

@@ -240,6 +240,9 @@ end
 
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
 
+--- A text with one line break at its end.
+local function ended(text) return text:gsub('\n+$', '') .. '\n' end
+
 --- Shows an update, by its kind. Other kinds are not shown.
 ---@type table<string, fun(view: aside.View, update: table, turn: aside.Turn)>
 local kinds = {
@@ -251,16 +254,18 @@ local kinds = {
     view:output(update.callId, update.text)
   end,
   edit = function(view, update, turn)
-    turn.printed[update.callId] = true
     for _, change in ipairs(update.changes) do
-      view:output(update.callId, (change.diff or change.missing):gsub('\n*$', '\n'))
+      local text = change.diff or change.missing
+      -- A new file without text has no diff.
+      if text and text ~= '' then
+        turn.printed[update.callId] = true
+        view:output(update.callId, ended(text))
+      end
     end
   end,
   toolResult = function(view, update, turn)
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
-    if #summary > 1 and not turn.printed[update.callId] then
-      view:output(update.callId, update.summary:gsub('\n*$', '\n'))
-    end
+    if #summary > 1 and not turn.printed[update.callId] then view:output(update.callId, ended(update.summary)) end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
     -- Why it failed is said whole.
