@@ -264,6 +264,8 @@ local function decide_once()
       typed[at] = pick_text()
     end
     local text = table.concat(typed)
+    -- Blanks that begin a line would begin the next one, too.
+    vim.rpcrequest(child.channel, 'nvim_exec_lua', 'vim.o.autoindent = false', {})
     vim.fn.chansend(child.terminal, 'gy1\rGo' .. text)
     type_and_wait(child, '\27', 'escape')
     type_and_wait(child, LAST, 'last')
