@@ -157,7 +157,7 @@ export function activate(context: vscode.ExtensionContext) {
       pasteMimeTypes: ['image/*'],
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() =>
-      server.isRunning ? server.settingsChanged() : void server.restart(),
+      server.isRunning ? void server.settingsChanged() : void server.restart(),
     ),
     vscode.workspace.onDidChangeConfiguration(
       (event) => event.affectsConfiguration('aside.server.path') && void server.restart(),

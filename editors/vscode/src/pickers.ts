@@ -72,15 +72,16 @@ export class Choices {
     const { enum: modes = [], markdownEnumDescriptions: details = [] } =
       this.server.properties['aside.conversation.mode'] ?? {};
     const now = this.shown.mode;
-    const items = modes.map((label, at) => ({
+    const items: vscode.QuickPickItem[] = modes.map((label, at) => ({
       label,
       description: label === now ? 'now' : '',
       detail: details[at],
     }));
+    items.push({ label: BY_SETTINGS, detail: 'The mode of the settings' });
     const chosen = await vscode.window.showQuickPick(items, {
       title: 'What Runs without Asking in This Workspace',
     });
-    if (chosen) await this.keep(MODE, chosen.label);
+    if (chosen) await this.keep(MODE, chosen.label === BY_SETTINGS ? undefined : chosen.label);
   }
 
   /** The tour is over; the model is what it was. */

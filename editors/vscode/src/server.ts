@@ -28,6 +28,8 @@ export class Server implements vscode.Disposable {
   private wish = 0;
   /** Starts and stops, one after another. */
   private queue: Promise<void> = Promise.resolve();
+  /** The settings that were sent last; no request overtakes them. */
+  private told: Promise<void> = Promise.resolve();
   private readonly handlers: ((client: Client) => void)[] = [];
   private readonly running = new vscode.EventEmitter<boolean>();
   private readonly log = vscode.window.createOutputChannel('Aside', { log: true });
@@ -63,6 +65,7 @@ export class Server implements vscode.Disposable {
     // A server that starts is waited for.
     if (!this.isRunning) await this.queue;
     if (this.client?.state === State.Starting) await this.client.start().catch(() => undefined);
+    await this.told;
     if (this.client?.state === State.Running) return this.client.sendRequest(method, params);
     throw new Error(
       'The Aside server does not run; start it with the command “Aside: Restart Server”.',
@@ -106,12 +109,13 @@ export class Server implements vscode.Disposable {
     ) as Properties;
   }
 
-  /** The server reads the settings anew; it is told of a trust that was granted in this way, too. */
-  settingsChanged(): void {
-    if (this.isRunning)
-      void this.client?.sendNotification('workspace/didChangeConfiguration', {
-        settings: this.settings(),
-      });
+  /** Sends the settings; the server is told of a trust that was granted in this way, too. */
+  settingsChanged(): Promise<void> {
+    if (this.isRunning && this.client)
+      this.told = this.client
+        .sendNotification('workspace/didChangeConfiguration', { settings: this.settings() })
+        .catch((error: unknown) => this.log.error(sentence(error)));
+    return this.told;
   }
 
   /** For a server that was stopped. */
@@ -132,6 +136,7 @@ export class Server implements vscode.Disposable {
     const wish = ++this.wish;
     const ended = this.client?.end();
     this.client = undefined;
+    this.told = Promise.resolve();
     const then = async () => {
       await ended;
       if (wish === this.wish) await work(wish);
@@ -173,7 +178,11 @@ export class Server implements vscode.Disposable {
         // The server's own code actions are for editors without an extension.
         middleware: {
           provideCodeActions: () => [],
-          workspace: { configuration: () => [this.settings()] },
+          workspace: {
+            configuration: () => [this.settings()],
+            // Without them the server would ask, and a turn that begins meanwhile would have those of before.
+            didChangeConfiguration: () => this.settingsChanged(),
+          },
         },
       },
     );
@@ -197,6 +206,8 @@ export class Server implements vscode.Disposable {
     client.onDidChangeState(({ oldState, newState }) => {
       clearTimeout(late);
       if (newState === State.Starting) late = setTimeout(() => this.giveUp(client), READY);
+      // They may have changed since it was sent them to begin with.
+      if (newState === State.Running) void this.settingsChanged();
       if (newState === State.Running || oldState === State.Running)
         this.running.fire(newState === State.Running);
       if (newState === State.StartFailed) {

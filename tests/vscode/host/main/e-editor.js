@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, fs, instead, path, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
+const { ask, aside, assert, complaints, ended, fs, instead, path, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
 
 const DRAFT = '# Draft\n\nThe café sells milk.\n';
 const problems = vscode.languages.createDiagnosticCollection('test');
@@ -95,5 +95,15 @@ test('of a document that is no file its own text goes along, and not that of a f
   const of = uri('draft.md').with({ scheme: 'older' });
   await vscode.workspace.openTextDocument(of);
   await ended(await ask('What was it before?', of, 2));
+  older.dispose();
+});
+
+test('Ask in a document that is no file says so', async () => {
+  const older = vscode.workspace.registerTextDocumentContentProvider('older', { provideTextDocumentContent: () => '# Draft\n' });
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri('draft.md').with({ scheme: 'older' })));
+  void run('aside.ask');
+  await until('the complaint', () => complaints.length);
+  assert.match(complaints[0], /^Aside: Aside cannot be asked in draft\.md, which is no text of a file/);
+  complaints.length = 0;
   older.dispose();
 });

@@ -84,13 +84,13 @@ test('the walkthrough has four steps, and its tour plays them without a model', 
 
 test('a mode is picked, and holds for what comes next', async () => {
   const items = await choosing('plan', () => run('aside.pickMode'));
-  assert.deepEqual(items.map(({ label }) => label), ['ask', 'edits', 'plan', 'auto']);
+  assert.deepEqual(items.map(({ label }) => label), ['ask', 'edits', 'plan', 'auto', 'By the settings']);
   assert.match(items[2].detail, /^Reading runs, the rest is refused\.$/);
   assert.deepEqual(written()[1], undefined, 'no setting of all windows is written');
   const thread = await ask('Delete everything in plan');
   await ended(thread);
   await says(thread, 'Not in this mode.');
-  await choosing('ask', () => run('aside.pickMode'));
+  await choosing('By the settings', () => run('aside.pickMode'));
 });
 
 test('an interrupted conversation goes on where it stopped', async () => {
