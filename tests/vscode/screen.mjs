@@ -252,9 +252,7 @@ await test('after the window is loaded again, the view is there and goes on, and
   await see(turn, 'after the reload');
   await see(turn, 'Said again.');
   assert.equal(await inside.locator('.turn').count(), 3);
-  await page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
-  // The hint of what was clicked lies over the list.
-  await page.mouse.move(800, 400);
+  await command(page, 'View: Show Explorer');
   await select('one.ts', 12, 0);
   await page.locator('.comment-thread').first().waitFor();
   await command(page, 'Aside: Ask');
