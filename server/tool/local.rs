@@ -228,7 +228,7 @@ fn programs(root: &Path, command: &[String]) -> Vec<String> {
 }
 
 /// SHA-256 of a file that an approval is bound to; empty where there is none.
-pub(super) fn digest_of(path: &Path) -> String {
+fn digest_of(path: &Path) -> String {
     let file =
         regular::open(path).and_then(|file| aside_base::digest::of_reader(file.take(PROGRAM)));
     file.unwrap_or_default()

@@ -1,6 +1,6 @@
 //! `run_command`: a command line, through `sh -c`.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -20,7 +20,6 @@ use aside_turn::{
 use super::{
     BuiltIn, CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
     hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended, remark, warning},
-    local::digest_of,
     off_thread,
     outside::{self, OutsideCommand},
     probe,
@@ -199,12 +198,6 @@ impl Tool for RunCommand {
             Confinement::Inside(_) => outside.parts_as("run_command in the sandbox"),
             Confinement::Outside(_) | Confinement::Free => outside.parts_as("run_command"),
         };
-        // Outside, what is approved is also what lies in the files that the line names.
-        let named = match decision.held {
-            Confinement::Outside(_) => files_named(&outside, &context),
-            Confinement::Inside(_) | Confinement::Free => Vec::new(),
-        };
-        let parts = parts.into_iter().chain(named);
         let is_outside = matches!(decision.held, Confinement::Outside(_));
         let advice = match verdict {
             Verdict::Silent | Verdict::Allow if outside.may_last || !is_outside => {
@@ -238,18 +231,6 @@ fn open_places(context: &ToolContext) -> OpenPlaces {
     let rules = &context.sandbox.rules;
     let places = open_places::known().and(&rules.writable);
     places.and(&[context.files.root().to_owned()])
-}
-
-/// Digests of the files that a line names and a command inside the sandbox may write.
-fn files_named(outside: &OutsideCommand<'_>, context: &ToolContext) -> Vec<String> {
-    let places = open_places(context);
-    let words = outside.command.split_whitespace();
-    let mut paths: Vec<PathBuf> = words
-        .flat_map(|word| places.all_named(word, outside.cwd))
-        .collect();
-    paths.sort();
-    paths.dedup();
-    paths.iter().map(|path| digest_of(path)).collect()
 }
 
 /// Text for the model if a person did not let a command run outside.

@@ -23,9 +23,9 @@ use super::{
 pub(super) struct AnthropicDecoder {
     usage: Tally,
     /// Blocks that have not ended, by the provider's index, with their places.
-    open: BTreeMap<u64, (Place, StreamedBlock)>,
+    open: BTreeMap<u64, (BlockPlace, StreamedBlock)>,
     /// The block that ended last, with its place.
-    ended: Option<(Place, StreamedBlock)>,
+    ended: Option<(BlockPlace, StreamedBlock)>,
     slots: u32,
     calls: Calls,
     /// Blocks of calls that ended, with the calls' positions and whether they are whole.
@@ -37,7 +37,7 @@ pub(super) struct AnthropicDecoder {
 
 /// What a block belongs to.
 #[derive(Clone, Copy)]
-enum Place {
+enum BlockPlace {
     /// An item with this slot.
     Slot(u32),
     /// The call at this position.
@@ -88,7 +88,7 @@ impl AnthropicDecoder {
                     name,
                     ..CallPart::default()
                 };
-                Place::Call(self.calls.take(part, &mut self.slots, out))
+                BlockPlace::Call(self.calls.take(part, &mut self.slots, out))
             }
             kind => {
                 let (slot, kind) = (self.slots, kind.clone());
@@ -97,7 +97,7 @@ impl AnthropicDecoder {
                 if let Some(text) = block.first_text() {
                     out.push(Piece::Delta { slot, text });
                 }
-                Place::Slot(slot)
+                BlockPlace::Slot(slot)
             }
         };
         self.open.insert(index, (place, block));
@@ -108,8 +108,8 @@ impl AnthropicDecoder {
         let open = self.open.get_mut(&index);
         let text = open.and_then(|(place, block)| Some((*place, block.add(delta)?)));
         match text {
-            Some((Place::Slot(slot), text)) => out.push(Piece::Delta { slot, text }),
-            Some((Place::Call(at), text)) => self.arguments(at, &text, false, out),
+            Some((BlockPlace::Slot(slot), text)) => out.push(Piece::Delta { slot, text }),
+            Some((BlockPlace::Call(at), text)) => self.arguments(at, &text, false, out),
             None => out.push(Piece::KeepAlive),
         }
     }
@@ -130,14 +130,20 @@ impl AnthropicDecoder {
         }
     }
 
-    fn close(&mut self, place: Place, block: StreamedBlock, whole: bool, out: &mut Vec<Piece>) {
+    fn close(
+        &mut self,
+        place: BlockPlace,
+        block: StreamedBlock,
+        whole: bool,
+        out: &mut Vec<Piece>,
+    ) {
         match place {
-            Place::Slot(slot) => out.push(Piece::Close {
+            BlockPlace::Slot(slot) => out.push(Piece::Close {
                 slot,
                 opaque: whole.then(|| block.opaque()).flatten(),
                 complete: whole,
             }),
-            Place::Call(at) => {
+            BlockPlace::Call(at) => {
                 if let Some(input) = block.input().filter(|_| self.calls.is_blank(at)) {
                     self.arguments(at, &input, true, out);
                 }

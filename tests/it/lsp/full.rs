@@ -51,6 +51,7 @@ fn unwritten(world: &TestWorld, client: &mut Client) -> Value {
     let end = client.completed();
     assert_eq!(end["outcome"], "failed", "{end}");
     room(client, "unlimited");
+    client.forget("aside/turn/update");
     turn
 }
 

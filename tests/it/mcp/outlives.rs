@@ -58,8 +58,7 @@ impl Ending {
 
 /// The call's question is on the screen; then the call ends.
 fn ends(world: &TestWorld, client: &mut Client, turn: &Value, ending: Ending) -> Value {
-    let asked = |it: &Value| !it["id"].is_null() && !it["method"].is_null();
-    client.next("question", asked);
+    client.expect("aside/prompt");
     match ending {
         Ending::Cancelled => {
             client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
