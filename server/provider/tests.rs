@@ -6,10 +6,7 @@ mod mixed;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use aside_base::api::ApiKind;
-use aside_model_server::{
-    ServedApi as Wire,
-    play::{ModelReply, ReplyItem},
-};
+use aside_model_server::{ServedApi as Wire, play::ModelReply};
 use aside_turn::response::{Finish, Kind, Piece, Response};
 use serde_json::json;
 
@@ -49,7 +46,7 @@ fn five_thousand_calls_keep_distinct_ids() {
         for at in 0..5_000 {
             // Every third call has a unique id, and every third none. The others are one call, said again and again.
             let id = [format!("call_{at}"), "again".into(), String::new()][at % 3].clone();
-            play = play.say(ReplyItem::call(&id, "no_such_tool", r#"{"a":1}"#));
+            play = play.call(&id, "no_such_tool", r#"{"a":1}"#);
         }
         let body = play.stream(wire);
         let mut response = Response::default();
@@ -82,7 +79,7 @@ fn decoding_time_is_linear() {
         let (api, trial) = talk(kind);
         // Split into twenty thousand pieces.
         let text = "0123456789abcdef".repeat(20_000);
-        let body = ModelReply::new("m").say(ReplyItem::text(text)).stream(wire);
+        let body = ModelReply::new("m").text(text).stream(wire);
         let before = std::time::Instant::now();
         let found = trial.decode(api.as_ref(), &body).unwrap();
         let words = found.iter().filter_map(|piece| match piece {
@@ -155,9 +152,9 @@ fn think_tags_are_separated_in_all_apis_of_llamacpp() {
     for (kind, wire) in &ALL[..3] {
         for (text, reasoning, words) in TAGGED {
             let (api, mut trial) = talk(*kind);
-            let play = ModelReply::new("m").say(ReplyItem::text(text));
+            let play = ModelReply::new("m").text(text);
             let body = play
-                .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"a"}"#))
+                .call("call_1", "fs_grep", r#"{"path":"a"}"#)
                 .stream(*wire);
             let mut response = Response::default();
             for piece in trial.decode(api.as_ref(), &body).unwrap() {

@@ -5,12 +5,12 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use aside_turn::{
     inquiry::Message,
-    record::{CallEnd, CallKey, DirectiveKind, Event},
+    record::{CallEnd, CallKey, DirectiveKind, Event, Vocabulary as _},
     response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
     rules::ToolChoice,
     transcript::Transcript,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Head, SharedBody, ToolDeclaration,
@@ -179,6 +179,22 @@ impl ProviderTrial {
         self
     }
 
+    /// Sets how the model reasons, by columns of a table: how it is told, whether it can be told not to, the efforts that it
+    /// knows, the effort that is configured, whether the request asks for reasoning, and a feature that was refused.
+    pub(super) fn reasons(&mut self, columns: [&str; 6]) -> &mut Self {
+        let [kind, can_be_off, efforts, effort, asked, refused] = columns;
+        let known = |word: &str| json!(Some(word).filter(|word| *word != "-"));
+        let abilities = &mut self.options.abilities;
+        abilities.reasoning = serde_json::from_value(json!(kind)).unwrap();
+        abilities.reasoning_off = can_be_off == "yes";
+        abilities.efforts = efforts.split_whitespace().map(str::to_owned).collect();
+        self.options.reasoning = serde_json::from_value(known(effort)).unwrap();
+        self.reasoning = asked == "yes";
+        let features = Feature::ALL.iter().copied();
+        self.without = features.filter(|it| it.word() == refused).collect();
+        self
+    }
+
     /// The body of the next request, as bytes.
     pub(super) fn bytes(&self, api: &dyn WireApi) -> Vec<u8> {
         let fork = self.transcript.fork();
@@ -272,7 +288,7 @@ pub(super) fn grep_tool() -> ToolDeclaration {
     ToolDeclaration {
         name: "fs_grep".into(),
         description: "Search files.".into(),
-        parameters: serde_json::json!({
+        parameters: json!({
             "type": "object",
             "properties": {"path": {"type": "string"}, "pattern": {"type": "string"}},
             "required": ["path", "pattern"],
@@ -287,7 +303,7 @@ pub(super) fn answer_tool() -> ToolDeclaration {
     ToolDeclaration {
         name: "answer_inquiry".into(),
         description: "Answer a question a tool asked. Call only when told to.".into(),
-        parameters: serde_json::json!({
+        parameters: json!({
             "type": "object",
             "properties": {"inquiry_id": {"type": "string"}, "answer": {"type": "string"}},
             "required": ["inquiry_id", "answer"],

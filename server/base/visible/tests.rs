@@ -1,60 +1,39 @@
+use aside_test_table::rows;
+
 use super::*;
+
+/// The characters of a range such as `7f-9f`, or the one with this number.
+fn characters(range: &str) -> std::ops::RangeInclusive<char> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let of = |hex| char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap();
+    of(first)..=of(last)
+}
 
 #[test]
 fn every_kind_of_hidden_character_is_known() {
-    for (what, hidden) in [
-        ("C0 controls", &['\0'..='\x08', '\x0b'..='\x1f'][..]),
-        ("delete and C1 controls", &['\x7f'..='\u{9f}']),
-        ("soft hyphen", &['\u{ad}'..='\u{ad}']),
-        ("combining grapheme joiner", &['\u{34f}'..='\u{34f}']),
-        ("Arabic letter mark", &['\u{61c}'..='\u{61c}']),
-        (
-            "Hangul fillers",
-            &[
-                '\u{115f}'..='\u{1160}',
-                '\u{3164}'..='\u{3164}',
-                '\u{ffa0}'..='\u{ffa0}',
-            ],
-        ),
-        ("Khmer inherent vowels", &['\u{17b4}'..='\u{17b5}']),
-        (
-            "Mongolian selectors and vowel separator",
-            &['\u{180b}'..='\u{180f}'],
-        ),
-        (
-            "zero-width characters and marks of direction",
-            &['\u{200b}'..='\u{200f}'],
-        ),
-        (
-            "separators of lines and paragraphs",
-            &['\u{2028}'..='\u{2029}'],
-        ),
-        (
-            "bidirectional embeddings and overrides",
-            &['\u{202a}'..='\u{202e}'],
-        ),
-        (
-            "word joiner and invisible operators",
-            &['\u{2060}'..='\u{2064}'],
-        ),
-        (
-            "bidirectional isolates and deprecated format characters",
-            &['\u{2065}'..='\u{206f}'],
-        ),
-        ("variation selectors", &['\u{fe00}'..='\u{fe0f}']),
-        ("byte order mark", &['\u{feff}'..='\u{feff}']),
-        ("interlinear annotation", &['\u{fff9}'..='\u{fffb}']),
-        (
-            "controls of hieroglyphs and shorthand",
-            &['\u{13430}'..='\u{1343f}', '\u{1bca0}'..='\u{1bca3}'],
-        ),
-        ("controls of musical notation", &['\u{1d173}'..='\u{1d17a}']),
-        (
-            "tags and supplementary variation selectors",
-            &['\u{e0000}'..='\u{e0fff}'],
-        ),
-    ] {
-        for c in hidden.iter().cloned().flatten() {
+    let table = "
+        0-8 b-1f                | C0 controls
+        7f-9f                   | delete and C1 controls
+        ad                      | soft hyphen
+        34f                     | combining grapheme joiner
+        61c                     | Arabic letter mark
+        115f-1160 3164 ffa0     | Hangul fillers
+        17b4-17b5               | Khmer inherent vowels
+        180b-180f               | Mongolian selectors and vowel separator
+        200b-200f               | zero-width characters and marks of direction
+        2028-2029               | separators of lines and paragraphs
+        202a-202e               | bidirectional embeddings and overrides
+        2060-2064               | word joiner and invisible operators
+        2065-206f               | bidirectional isolates and deprecated format characters
+        fe00-fe0f               | variation selectors
+        feff                    | byte order mark
+        fff9-fffb               | interlinear annotation
+        13430-1343f 1bca0-1bca3 | controls of hieroglyphs and shorthand
+        1d173-1d17a             | controls of musical notation
+        e0000-e0fff             | tags and supplementary variation selectors
+    ";
+    for [ranges, what] in rows(table) {
+        for c in ranges.split(' ').flat_map(characters) {
             assert!(is_hidden(c), "{what}: {}", number(c));
         }
     }
@@ -62,41 +41,20 @@ fn every_kind_of_hidden_character_is_known() {
 
 #[test]
 fn what_has_a_shape_or_a_width_is_not_hidden() {
-    for (what, shown) in [
-        (
-            "line feed, tab and ASCII",
-            &['\n'..='\n', '\t'..='\t', ' '..='~'][..],
-        ),
-        (
-            "spaces",
-            &[
-                '\u{a0}'..='\u{a0}',
-                '\u{2000}'..='\u{200a}',
-                '\u{3000}'..='\u{3000}',
-            ],
-        ),
-        (
-            "Latin letters and combining accents",
-            &['\u{c0}'..='\u{24f}', '\u{300}'..='\u{34e}'],
-        ),
-        (
-            "Arabic number signs",
-            &['\u{600}'..='\u{605}', '\u{6dd}'..='\u{6dd}'],
-        ),
-        ("the Syriac abbreviation mark", &['\u{70f}'..='\u{70f}']),
-        ("hyphens and dashes", &['\u{2010}'..='\u{2015}']),
-        (
-            "Han and Hangul",
-            &['\u{4e00}'..='\u{9fff}', '\u{ac00}'..='\u{d7a3}'],
-        ),
-        (
-            "emoji and skin tones",
-            &['\u{1f600}'..='\u{1f64f}', '\u{1f3fb}'..='\u{1f3ff}'],
-        ),
-        ("icons of private use", &['\u{e0a0}'..='\u{e0b3}']),
-        ("the replacement character", &['\u{fffd}'..='\u{fffd}']),
-    ] {
-        for c in shown.iter().cloned().flatten() {
+    let table = "
+        a 9 20-7e               | line feed, tab and ASCII
+        a0 2000-200a 3000       | spaces
+        c0-24f 300-34e          | Latin letters and combining accents
+        600-605 6dd             | Arabic number signs
+        70f                     | the Syriac abbreviation mark
+        2010-2015               | hyphens and dashes
+        4e00-9fff ac00-d7a3     | Han and Hangul
+        1f600-1f64f 1f3fb-1f3ff | emoji and skin tones
+        e0a0-e0b3               | icons of private use
+        fffd                    | the replacement character
+    ";
+    for [ranges, what] in rows(table) {
+        for c in ranges.split(' ').flat_map(characters) {
             assert!(!is_hidden(c), "{what}: {}", number(c));
         }
     }

@@ -71,59 +71,26 @@ fn words(pointer: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_kind_of_message_has_a_file() {
-    let check = |pointer, expected: &[&str]| {
-        let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
+    let check = |pointer, expected: &str| {
+        let expected: BTreeSet<String> = expected.split(' ').map(str::to_owned).collect();
         assert_eq!(words(pointer), expected, "{pointer}");
     };
     check(
         "/params/update/kind",
-        &[
-            "edit",
-            "inquiry",
-            "notice",
-            "question",
-            "reasoning",
-            "retry",
-            "steered",
-            "text",
-            "title",
-            "toolCall",
-            "toolOutput",
-            "toolResult",
-            "usage",
-        ],
+        "edit inquiry notice question reasoning retry steered text title toolCall toolOutput toolResult usage",
     );
-    check(
-        "/params/outcome",
-        &["cancelled", "completed", "failed", "interrupted"],
-    );
+    check("/params/outcome", "cancelled completed failed interrupted");
     check(
         "/params/error/code",
-        &[
-            "budget",
-            "context_full",
-            "internal",
-            "limit",
-            "no_provider",
-            "provider",
-            "refused",
-            "schema",
-        ],
+        "budget context_full internal limit no_provider provider refused schema",
     );
-    check("/params/kind", &["deliverResult", "question", "runTool"]);
+    check("/params/kind", "deliverResult question runTool");
     check(
         "/params/answerType/type",
-        &[
-            "boolean",
-            "multi_select",
-            "number",
-            "secret",
-            "select",
-            "text",
-        ],
+        "boolean multi_select number secret select text",
     );
-    check("/params/preview/kind", &["command", "diff", "text"]);
-    check("/result/action", &["answer", "cancel", "decline"]);
+    check("/params/preview/kind", "command diff text");
+    check("/result/action", "answer cancel decline");
 }
 
 #[test]

@@ -1,11 +1,4 @@
-use aside_turn::{
-    Event,
-    attachment::{Attachment, Content, Media, MediaType},
-    inquiry::CallResult,
-    record::{CallEnd, CallKey, DirectiveKind},
-    response::Usage,
-    transcript::Transcript,
-};
+use aside_turn::{Event, inquiry::CallResult, response::Usage, transcript::Transcript};
 
 use super::*;
 
@@ -45,53 +38,24 @@ fn asks(transcript: &mut Transcript, text: &str) {
 #[test]
 fn flattened_text_contains_all_but_reasoning() {
     let mut transcript = Transcript::default();
-    transcript.push(&Event::TurnStart);
-    let attachment = Attachment::text("a.txt", "one");
-    let shot = Attachment {
-        name: "shot.png".into(),
-        content: Content::Media(Media {
-            media_type: MediaType::Png,
-            blob: "00ff".into(),
-            size: 12_000,
-        }),
-    };
-    transcript.push(&Event::UserMessage {
-        text: "Look.".into(),
-        attachments: vec![attachment, shot],
-    });
-    transcript.push(&Event::Directive {
-        kind: DirectiveKind::Cut,
-        text: "Hurry.".into(),
-    });
-    transcript.push(&Event::RequestSent { step: 1 });
-    transcript.push(&Event::Reasoning {
-        text: "Secret thoughts.".into(),
-        opaque: Some("{}".into()),
-    });
-    for call in 0..2 {
-        transcript.push(&Event::ToolCall {
-            call: CallKey(call),
-            id: format!("call_{call}"),
-            name: "search".into(),
-            arguments: "{\"pattern\":\"x\"}".into(),
-            opaque: None,
-        });
+    let log = r#"
+        {"type":"turn_start"}
+        {"type":"user_message","text":"Look.","attachments":[{"name":"a.txt","text":"one"},{"name":"shot.png","media":{"media_type":"image/png","blob":"00ff","size":12000}}]}
+        {"type":"directive","kind":"cut","text":"Hurry."}
+        {"type":"request_sent","step":1}
+        {"type":"reasoning","text":"Secret thoughts.","opaque":"{}"}
+        {"type":"tool_call","call":0,"id":"call_0","name":"search","arguments":"{\"pattern\":\"x\"}"}
+        {"type":"tool_call","call":1,"id":"call_1","name":"search","arguments":"{\"pattern\":\"x\"}"}
+        {"type":"text","text":"I look."}
+        {"type":"response_end"}
+        {"type":"tool_result","call":0,"status":"ok","content":"found 0"}
+        {"type":"tool_result","call":1,"status":"error","content":"found 1"}
+        {"type":"steer","text":"And there."}
+        {"type":"request_sent","step":2}
+    "#;
+    for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        transcript.push(&serde_json::from_str(line).unwrap());
     }
-    says(&mut transcript, "I look.");
-    for (call, end) in [(0, CallEnd::Success), (1, CallEnd::Failure)] {
-        transcript.push(&Event::ToolResult {
-            call: CallKey(call),
-            end,
-            content: format!("found {call}"),
-            held: false,
-            details: None,
-            summary: None,
-        });
-    }
-    transcript.push(&Event::Steer {
-        text: "And there.".into(),
-    });
-    transcript.push(&Event::RequestSent { step: 2 });
     let called = "[the assistant called search with {\"pattern\":\"x\"}]\n\n";
     assert_eq!(
         texts(&flatten(&transcript.fork(), &[], Some(1_000)).0),

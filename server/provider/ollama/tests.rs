@@ -2,6 +2,7 @@ mod history;
 
 use std::time::Duration;
 
+use aside_test_table::rows;
 use aside_turn::{
     inquiry::{CallResult, Message},
     response::{Feature, Finish, Piece},
@@ -119,49 +120,27 @@ fn structured_answer_requests_match_the_sample() {
 
 #[test]
 fn reasoning_option_of_requests() {
-    use ReasoningEffort::{High, Low, Max, Off};
-    use ReasoningKind as As;
-    let nothing = Value::Null;
-    // Columns: control, can be turned off, effort, requested, refused.
-    let table = [
-        (As::Switch, true, None, true, None, nothing.clone()),
-        (As::Switch, true, Some(Low), true, None, json!(true)),
-        (As::Switch, true, Some(Off), false, None, json!(false)),
-        (As::Switch, true, None, false, None, json!(false)),
-        (As::Switch, false, Some(Off), true, None, json!(true)),
-        (
-            As::Switch,
-            true,
-            None,
-            false,
-            Some(Feature::ReasoningOff),
-            nothing.clone(),
-        ),
-        (
-            As::Switch,
-            true,
-            None,
-            true,
-            Some(Feature::Reasoning),
-            nothing.clone(),
-        ),
-        (As::Effort, false, None, true, None, nothing.clone()),
-        (As::Effort, false, Some(Off), true, None, json!("low")),
-        (As::Effort, false, Some(High), true, None, json!("high")),
-        (As::Effort, false, Some(Max), true, None, json!("high")),
-        (As::Effort, true, Some(High), false, None, json!(false)),
-        (As::None, true, Some(High), true, None, nothing),
-    ];
-    for (kind, can_be_off, effort, asked, without, expected) in table {
+    // Columns of `ProviderTrial::reasons`, and `think` in the request.
+    let table = r#"
+        switch | yes | low medium high | -    | yes | -             | null
+        switch | yes | low medium high | low  | yes | -             | true
+        switch | yes | low medium high | off  | no  | -             | false
+        switch | yes | low medium high | -    | no  | -             | false
+        switch | no  | low medium high | off  | yes | -             | true
+        switch | yes | low medium high | -    | no  | reasoning_off | null
+        switch | yes | low medium high | -    | yes | reasoning     | null
+        effort | no  | low medium high | -    | yes | -             | null
+        effort | no  | low medium high | off  | yes | -             | "low"
+        effort | no  | low medium high | high | yes | -             | "high"
+        effort | no  | low medium high | max  | yes | -             | "high"
+        effort | yes | low medium high | high | no  | -             | false
+        none   | yes | low medium high | high | yes | -             | null
+    "#;
+    for [kind, off, efforts, effort, asked, refused, expected] in rows(table) {
         let mut trial = trial(qwen());
-        trial.options.abilities.reasoning = kind;
-        trial.options.abilities.reasoning_off = can_be_off;
-        trial.options.abilities.efforts = ["low", "medium", "high"].map(str::to_owned).to_vec();
-        trial.options.reasoning = effort;
-        trial.reasoning = asked;
-        trial.without.extend(without);
-        let found = trial.body(&Ollama)["think"].take();
-        assert_eq!(found, expected, "{kind:?} {can_be_off} {effort:?} {asked}");
+        trial.reasons([kind, off, efforts, effort, asked, refused]);
+        let found = trial.body(&Ollama)["think"].to_string();
+        assert_eq!(found, expected, "{kind} {off} {effort} {asked} {refused}");
     }
 }
 

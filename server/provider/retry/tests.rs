@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use aside_test_table::rows;
+
 use super::*;
 use crate::key::Key;
 
@@ -34,107 +36,75 @@ fn error(line: &str) -> ApiError {
     }
 }
 
-/// Checks the class of each error.
-fn check(table: &[(&str, FailureClass)]) {
-    for (line, expected) in table {
+/// Checks the class of each error: a line is the class, and the error.
+fn check(table: &str) {
+    for [class, line] in rows(table) {
         let failure = failure(&error(line), &WHO);
-        assert_eq!(failure.class, *expected, "{line}: {}", failure.text);
+        let found = format!("{:?}", failure.class);
+        assert_eq!(found, class, "{line}: {}", failure.text);
     }
 }
 
 #[test]
 fn permanent_errors_differ_from_temporary_ones() {
-    use FailureClass as C;
-    check(&[
-        ("401 authentication_error - | invalid x-api-key", C::Auth),
-        (
-            "401 - invalid_api_key | Incorrect API key provided",
-            C::Auth,
-        ),
-        ("403 permission_error -", C::Auth),
-        (
-            "400 INVALID_ARGUMENT API_KEY_INVALID | API key not valid.",
-            C::Auth,
-        ),
-        (
-            "400 INVALID_ARGUMENT - | API key not valid. Please pass a valid API key.",
-            C::Auth,
-        ),
-        ("404 not_found_error - | model: claude-nope", C::Auth),
-        (
-            "404 - model_not_found | The model `gpt-9` does not exist",
-            C::Auth,
-        ),
-        ("404 - - | <html>not here</html>", C::Auth),
-        ("400 - 400 | nope is not a valid model ID", C::Auth),
-        ("402 - 402 | Insufficient credits", C::Money),
-        (
-            "429 insufficient_quota insufficient_quota | You exceeded your current quota.",
-            C::Money,
-        ),
-        ("429 - credit_balance_exhausted after", C::Money),
-        (
-            "400 invalid_request_error - | Your credit balance is too low",
-            C::Money,
-        ),
-        ("429 rate_limit_error -", C::Rate),
-        ("429 rate_limit_error - | Too many requests", C::Rate),
-        (
-            "429 rate_limit_error - | Your workspace has reached its spend limit",
-            C::Money,
-        ),
-        ("429 rate_limit_error - | No credits are left", C::Money),
-        ("429 rate_limit_error - | Quota exceeded", C::Money),
-        ("429 rate_limit_error - after | Quota exceeded", C::Rate),
-        (
-            "429 rate_limit_error enforced_spend_limit_reached after",
-            C::Money,
-        ),
-        (
-            "429 RESOURCE_EXHAUSTED GenerateRequestsPerDayPerProjectPerModel after",
-            C::Money,
-        ),
-        ("429 rate_limit_error - after again", C::Rate),
-        ("429 rate_limit_error - again", C::Rate),
-        ("429 tokens rate_limit_exceeded after", C::Rate),
-        ("429 RESOURCE_EXHAUSTED - after", C::Rate),
-        ("429 - - | too many requests", C::Rate),
-        ("- rate_limit_error -", C::Rate),
-        ("429 rate_limit_error ramp_up_too_fast", C::Overload),
-        ("429 - slow_down", C::Overload),
-        ("529 overloaded_error - again", C::Overload),
-        ("- overloaded_error -", C::Overload),
-        ("503 - server_is_overloaded", C::Overload),
-        ("503 UNAVAILABLE -", C::Overload),
-        ("- UNAVAILABLE -", C::Overload),
-    ]);
+    check(
+        "
+        Auth     | 401 authentication_error - | invalid x-api-key
+        Auth     | 401 - invalid_api_key | Incorrect API key provided
+        Auth     | 403 permission_error -
+        Auth     | 400 INVALID_ARGUMENT API_KEY_INVALID | API key not valid.
+        Auth     | 400 INVALID_ARGUMENT - | API key not valid. Please pass a valid API key.
+        Auth     | 404 not_found_error - | model: claude-nope
+        Auth     | 404 - model_not_found | The model `gpt-9` does not exist
+        Auth     | 404 - - | <html>not here</html>
+        Auth     | 400 - 400 | nope is not a valid model ID
+        Money    | 402 - 402 | Insufficient credits
+        Money    | 429 insufficient_quota insufficient_quota | You exceeded your current quota.
+        Money    | 429 - credit_balance_exhausted after
+        Money    | 400 invalid_request_error - | Your credit balance is too low
+        Rate     | 429 rate_limit_error -
+        Rate     | 429 rate_limit_error - | Too many requests
+        Money    | 429 rate_limit_error - | Your workspace has reached its spend limit
+        Money    | 429 rate_limit_error - | No credits are left
+        Money    | 429 rate_limit_error - | Quota exceeded
+        Rate     | 429 rate_limit_error - after | Quota exceeded
+        Money    | 429 rate_limit_error enforced_spend_limit_reached after
+        Money    | 429 RESOURCE_EXHAUSTED GenerateRequestsPerDayPerProjectPerModel after
+        Rate     | 429 rate_limit_error - after again
+        Rate     | 429 rate_limit_error - again
+        Rate     | 429 tokens rate_limit_exceeded after
+        Rate     | 429 RESOURCE_EXHAUSTED - after
+        Rate     | 429 - - | too many requests
+        Rate     | - rate_limit_error -
+        Overload | 429 rate_limit_error ramp_up_too_fast
+        Overload | 429 - slow_down
+        Overload | 529 overloaded_error - again
+        Overload | - overloaded_error -
+        Overload | 503 - server_is_overloaded
+        Overload | 503 UNAVAILABLE -
+        Overload | - UNAVAILABLE -
+    ",
+    );
 }
 
 #[test]
 fn broken_responses_are_transient() {
-    use FailureClass::{Other, Transient};
     for status in [408, 409, 500, 502, 504, 520] {
-        check(&[(&format!("{status} - -"), Transient)]);
+        check(&format!("Transient | {status} - -"));
     }
-    check(&[
-        ("- api_error -", Transient),
-        ("- - 502 | Provider returned error", Transient),
-        (
-            "- - - | an error was encountered while running the model",
-            Transient,
-        ),
-        ("400 - - again | odd", Transient),
-        ("401 - - again", Transient),
-        ("500 - - never", Other),
-        ("529 overloaded_error - never", Other),
-        (
-            "400 invalid_request_error - | messages.2: `tool_use` ids were found without `tool_result`",
-            Other,
-        ),
-        ("- invalid_request_error - | no", Other),
-        ("418 - -", Other),
-        ("302 - -", Other),
-    ]);
+    check("
+        Transient | - api_error -
+        Transient | - - 502 | Provider returned error
+        Transient | - - - | an error was encountered while running the model
+        Transient | 400 - - again | odd
+        Transient | 401 - - again
+        Other     | 500 - - never
+        Other     | 529 overloaded_error - never
+        Other     | 400 invalid_request_error - | messages.2: `tool_use` ids were found without `tool_result`
+        Other     | - invalid_request_error - | no
+        Other     | 418 - -
+        Other     | 302 - -
+    ");
     for (error, said) in [
         (ApiError::cut(), "api.example ended before"),
         (
@@ -147,247 +117,92 @@ fn broken_responses_are_transient() {
         ),
     ] {
         let failure = failure(&error, &WHO);
-        assert_eq!(failure.class, Transient);
+        assert_eq!(failure.class, FailureClass::Transient);
         assert!(failure.text.contains(said), "{}", failure.text);
     }
 }
 
 #[test]
 fn full_contexts_and_refusals_are_classified() {
-    use FailureClass::{Context, Refusal};
-    check(&[
-        (
-            "400 invalid_request_error - | prompt is too long: 1000001 tokens > 1000000 maximum",
-            Context,
-        ),
-        (
-            "400 invalid_request_error context_length_exceeded | messages: too long",
-            Context,
-        ),
-        (
-            "400 INVALID_ARGUMENT - | The input token count (1048577) exceeds the maximum",
-            Context,
-        ),
-        (
-            "400 exceed_context_size_error - | the request exceeds the available context size",
-            Context,
-        ),
-        (
-            "400 - - | This model's maximum context length is 8192 tokens.",
-            Context,
-        ),
-        ("413 request_too_large -", Context),
-        ("- invalid_request_error context_length_exceeded", Context),
-        ("400 - content_policy_violation", Refusal),
-        ("- server_error bio_policy", Refusal),
-    ]);
+    check(
+        "
+        Context | 400 invalid_request_error - | prompt is too long: 1000001 tokens > 1000000 maximum
+        Context | 400 invalid_request_error context_length_exceeded | messages: too long
+        Context | 400 INVALID_ARGUMENT - | The input token count (1048577) exceeds the maximum
+        Context | 400 exceed_context_size_error - | the request exceeds the available context size
+        Context | 400 - - | This model's maximum context length is 8192 tokens.
+        Context | 413 request_too_large -
+        Context | - invalid_request_error context_length_exceeded
+        Refusal | 400 - content_policy_violation
+        Refusal | - server_error bio_policy
+    ",
+    );
 }
 
 #[test]
 fn messages_name_the_refused_feature() {
-    use Feature as F;
-    let table = [
-        (
-            "400 - - | tool_choice forces tool use is not compatible with this model",
-            F::ForcedTool,
-        ),
-        (
-            "400 - - | Thinking may not be enabled when tool_choice forces tool use.",
-            F::ForcedWhileReasoning,
-        ),
-        (
-            "404 - 404 | No endpoints found that support the provided 'tool_choice' value",
-            F::ForcedTool,
-        ),
-        (
-            "422 - - | tool_choice: Input should be 'auto'",
-            F::ForcedTool,
-        ),
-        ("400 - - | `thinking.type` does not take this", F::Reasoning),
-        (
-            "400 - - | \"qwen2.5:7b\" does not support thinking",
-            F::Reasoning,
-        ),
-        (
-            "400 - unsupported_parameter | reasoning_effort: Unsupported parameter",
-            F::Reasoning,
-        ),
-        (
-            "400 - - | This model does not support the effort parameter.",
-            F::Reasoning,
-        ),
-        (
-            "400 - - | Unknown name \"thinkingLevel\" at 'generation_config'",
-            F::Reasoning,
-        ),
-        (
-            "400 - - | thinking.type.disabled is not supported for this model",
-            F::ReasoningOff,
-        ),
-        (
-            "400 - - | reasoning.effort: Unsupported value, 'none' is not supported with this model",
-            F::ReasoningOff,
-        ),
-        (
-            "400 - - | Budget 0 is invalid. This model only works in thinking mode.",
-            F::ReasoningOff,
-        ),
-        (
-            "400 - - | messages.1.content.0: Invalid `signature` in `thinking` block.",
-            F::History,
-        ),
-        (
-            "400 - - | `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-            F::History,
-        ),
-        (
-            "400 INVALID_ARGUMENT - | Function call is missing a thought_signature",
-            F::History,
-        ),
-        ("400 - - | Corrupted thought signature.", F::History),
-        (
-            "400 - invalid_encrypted_content | could not be verified",
-            F::History,
-        ),
-        (
-            "400 - - | Item 'rs_1' of type 'reasoning' was provided without its required following item.",
-            F::History,
-        ),
-        (
-            "400 - - | role 'system' is not supported on this model",
-            F::SystemMessage,
-        ),
-        (
-            "400 - - | messages[0].role: unknown variant `developer`",
-            F::SystemMessage,
-        ),
-        (
-            "400 - - | Conversation roles must alternate user/assistant",
-            F::SystemMessage,
-        ),
-        (
-            "400 - - | tools.0.custom.strict: Extra inputs are not permitted",
-            F::Strict,
-        ),
-        (
-            "400 - invalid_function_parameters | tools[0].function.parameters: Invalid schema for function 'x'",
-            F::Strict,
-        ),
-        (
-            "400 - - | response_format: This response_format type is unavailable now",
-            F::Schema,
-        ),
-        (
-            "400 - - | output_config.format: Extra inputs are not permitted",
-            F::Schema,
-        ),
-        (
-            "400 - - | Function calling with a response mime type: 'application/json' is unsupported",
-            F::Schema,
-        ),
-        (
-            "400 - - | stream_options: Extra inputs are not permitted",
-            F::StreamUsage,
-        ),
-        (
-            "400 - - | parallel_tool_calls is not supported",
-            F::ParallelCalls,
-        ),
-        (
-            "400 - - | tool_choice.disable_parallel_tool_use is not supported",
-            F::ParallelCalls,
-        ),
-        (
-            "422 - - | max_completion_tokens: Extra inputs are not permitted",
-            F::MaxCompletionTokens,
-        ),
-        (
-            "400 - - | prompt_cache_key: Unknown parameter",
-            F::CacheHint,
-        ),
-        (
-            "400 - - | cache_control: Extra inputs are not permitted",
-            F::CacheHint,
-        ),
-        (
-            "- invalid_request_error - | tool_choice is not supported",
-            F::ForcedTool,
-        ),
-    ];
-    for (line, feature) in table {
-        check(&[(line, FailureClass::Refused(feature))]);
-    }
-    check(&[
-        (
-            "400 - - | max_completion_tokens is too large: 32000",
-            FailureClass::Other,
-        ),
-        (
-            "400 - - | \"tiny\" does not support tools",
-            FailureClass::Other,
-        ),
-        ("500 - - | thinking crashed", FailureClass::Transient),
-        ("401 - - | tool_choice", FailureClass::Auth),
-    ]);
+    check(
+        r#"
+        Refused(ForcedTool)           | 400 - - | tool_choice forces tool use is not compatible with this model
+        Refused(ForcedWhileReasoning) | 400 - - | Thinking may not be enabled when tool_choice forces tool use.
+        Refused(ForcedTool)           | 404 - 404 | No endpoints found that support the provided 'tool_choice' value
+        Refused(ForcedTool)           | 422 - - | tool_choice: Input should be 'auto'
+        Refused(Reasoning)            | 400 - - | `thinking.type` does not take this
+        Refused(Reasoning)            | 400 - - | "qwen2.5:7b" does not support thinking
+        Refused(Reasoning)            | 400 - unsupported_parameter | reasoning_effort: Unsupported parameter
+        Refused(Reasoning)            | 400 - - | This model does not support the effort parameter.
+        Refused(Reasoning)            | 400 - - | Unknown name "thinkingLevel" at 'generation_config'
+        Refused(ReasoningOff)         | 400 - - | thinking.type.disabled is not supported for this model
+        Refused(ReasoningOff)         | 400 - - | reasoning.effort: Unsupported value, 'none' is not supported with this model
+        Refused(ReasoningOff)         | 400 - - | Budget 0 is invalid. This model only works in thinking mode.
+        Refused(History)              | 400 - - | messages.1.content.0: Invalid `signature` in `thinking` block.
+        Refused(History)              | 400 - - | `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified
+        Refused(History)              | 400 INVALID_ARGUMENT - | Function call is missing a thought_signature
+        Refused(History)              | 400 - - | Corrupted thought signature.
+        Refused(History)              | 400 - invalid_encrypted_content | could not be verified
+        Refused(History)              | 400 - - | Item 'rs_1' of type 'reasoning' was provided without its required following item.
+        Refused(SystemMessage)        | 400 - - | role 'system' is not supported on this model
+        Refused(SystemMessage)        | 400 - - | messages[0].role: unknown variant `developer`
+        Refused(SystemMessage)        | 400 - - | Conversation roles must alternate user/assistant
+        Refused(Strict)               | 400 - - | tools.0.custom.strict: Extra inputs are not permitted
+        Refused(Strict)               | 400 - invalid_function_parameters | tools[0].function.parameters: Invalid schema for function 'x'
+        Refused(Schema)               | 400 - - | response_format: This response_format type is unavailable now
+        Refused(Schema)               | 400 - - | output_config.format: Extra inputs are not permitted
+        Refused(Schema)               | 400 - - | Function calling with a response mime type: 'application/json' is unsupported
+        Refused(StreamUsage)          | 400 - - | stream_options: Extra inputs are not permitted
+        Refused(ParallelCalls)        | 400 - - | parallel_tool_calls is not supported
+        Refused(ParallelCalls)        | 400 - - | tool_choice.disable_parallel_tool_use is not supported
+        Refused(MaxCompletionTokens)  | 422 - - | max_completion_tokens: Extra inputs are not permitted
+        Refused(CacheHint)            | 400 - - | prompt_cache_key: Unknown parameter
+        Refused(CacheHint)            | 400 - - | cache_control: Extra inputs are not permitted
+        Refused(ForcedTool)           | - invalid_request_error - | tool_choice is not supported
+        Other                         | 400 - - | max_completion_tokens is too large: 32000
+        Other                         | 400 - - | "tiny" does not support tools
+        Transient                     | 500 - - | thinking crashed
+        Auth                          | 401 - - | tool_choice
+    "#,
+    );
 }
 
 #[test]
 fn errors_give_advice() {
-    let table = [
-        (
-            "401 - - | invalid x-api-key",
-            "anthropic/m: api.example rejected the API key from KEY (invalid x-api-key); set a key that has access to the model",
-        ),
-        (
-            "404 - model_not_found",
-            "anthropic/m: api.example has no such model (model_not_found); choose a model from `aside model list`",
-        ),
-        (
-            "404 - - | no page",
-            "anthropic/m: api.example does not offer this API (no page); correct the provider's base_url and api",
-        ),
-        (
-            "402 - -",
-            "anthropic/m: the account has no credit left, or reached its limit (HTTP status 402); \
-             add credit or raise the limit with the provider, or choose another model",
-        ),
-        (
-            "418 - - | I am a teapot",
-            "anthropic/m: api.example answered 418: I am a teapot; check the request and the configuration",
-        ),
-        (
-            "429 - - after | slowly",
-            "anthropic/m: api.example accepts no more requests for now (slowly); wait a while, then try again",
-        ),
-        (
-            "529 overloaded_error - | Overloaded",
-            "anthropic/m: api.example is overloaded (Overloaded); wait a while, then try again",
-        ),
-        (
-            "400 - - | prompt is too long",
-            "anthropic/m: the conversation no longer fits the model's context (prompt is too long); \
-             start a new conversation, or choose a model with a larger context window",
-        ),
-        (
-            "- - refusal | No",
-            "anthropic/m: the provider refuses this content (No); rephrase the message, or choose another model",
-        ),
-        (
-            "301 - -",
-            "anthropic/m: api.example redirects to another address (HTTP status 301); set the provider's base_url to that address",
-        ),
-        (
-            "400 - - | `m` does not support tools",
-            "anthropic/m: the model does not support tools (`m` does not support tools); \
-             choose one that does, or turn tools off with -T",
-        ),
-        (
-            "- aside.connection - | tcp connect error",
-            "anthropic/m: api.example:8443 cannot be reached, or the connection broke (tcp connect error); \
-             check that the server is running and that you are online",
-        ),
-    ];
-    for (line, expected) in table {
+    let table = "
+        401 - - | invalid x-api-key => api.example rejected the API key from KEY (invalid x-api-key); set a key that has access to the model
+        404 - model_not_found => api.example has no such model (model_not_found); choose a model from `aside model list`
+        404 - - | no page => api.example does not offer this API (no page); correct the provider's base_url and api
+        402 - - => the account has no credit left, or reached its limit (HTTP status 402); add credit or raise the limit with the provider, or choose another model
+        418 - - | I am a teapot => api.example answered 418: I am a teapot; check the request and the configuration
+        429 - - after | slowly => api.example accepts no more requests for now (slowly); wait a while, then try again
+        529 overloaded_error - | Overloaded => api.example is overloaded (Overloaded); wait a while, then try again
+        400 - - | prompt is too long => the conversation no longer fits the model's context (prompt is too long); start a new conversation, or choose a model with a larger context window
+        - - refusal | No => the provider refuses this content (No); rephrase the message, or choose another model
+        301 - - => api.example redirects to another address (HTTP status 301); set the provider's base_url to that address
+        400 - - | `m` does not support tools => the model does not support tools (`m` does not support tools); choose one that does, or turn tools off with -T
+        - aside.connection - | tcp connect error => api.example:8443 cannot be reached, or the connection broke (tcp connect error); check that the server is running and that you are online
+    ";
+    for [line] in rows(table) {
+        let (line, expected) = line.split_once(" => ").unwrap();
+        let expected = format!("anthropic/m: {expected}");
         assert_eq!(failure(&error(line), &WHO).text, expected);
     }
     let nobodys = ErrorContext {

@@ -1,7 +1,7 @@
 use super::*;
 
-/// The property as the four APIs receive it, each on one line; `None` if the API cannot be strict about it.
-fn property(schema: Value) -> [String; 4] {
+/// A property as an API receives it; `None` if the API cannot be strict about it.
+fn property(api: &str, schema: &Value) -> String {
     let whole = json!({
         "type": "object",
         "properties": {"p": schema},
@@ -11,195 +11,150 @@ fn property(schema: Value) -> [String; 4] {
             "tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
         },
     });
-    let show = |schema: Option<Value>| {
-        schema.map_or("None".into(), |schema| {
-            schema["properties"]["p"].to_string()
-        })
-    };
-    [
-        show(for_openai(&whole)),
-        show(for_anthropic(&whole)),
-        show(Some(for_gemini(&whole))),
-        show(Some(for_ollama(&whole))),
-    ]
+    shown(api, &whole).map_or("None".into(), |schema| {
+        schema["properties"]["p"].to_string()
+    })
+}
+
+fn shown(api: &str, schema: &Value) -> Option<Value> {
+    match api {
+        "OpenAI" => for_openai(schema),
+        "Anthropic" => for_anthropic(schema),
+        "Gemini" => Some(for_gemini(schema)),
+        _ => Some(for_ollama(schema)),
+    }
+}
+
+/// Schemas of a property, and under each what becomes of it.
+const PROPERTIES: &str = r##"
+    {"type": "string"}
+    OpenAI Anthropic Gemini Ollama => {"type":"string"}
+
+    {"const": "a"}
+    OpenAI Gemini => {"enum":["a"],"type":"string"}
+    Anthropic => {"const":"a"}
+    Ollama => {"enum":["a"],"type":"string","description":"(one of [\"a\"])"}
+
+    {"type": "string", "enum": ["", "a"], "description": "How."}
+    OpenAI Anthropic => {"type":"string","enum":["","a"],"description":"How."}
+    Gemini => {"type":"string","description":"How. (one of [\"\",\"a\"])"}
+    Ollama => {"type":"string","enum":["","a"],"description":"How. (one of [\"\",\"a\"])"}
+
+    {"type": "integer", "minimum": 1, "default": 7, "title": "N", "examples": [8]}
+    OpenAI => {"type":"integer","minimum":1,"description":"(default 7)"}
+    Anthropic => {"type":"integer","default":7,"description":"(minimum 1)"}
+    Gemini => {"type":"integer","minimum":1,"title":"N","description":"(default 7)"}
+    Ollama => {"type":"integer","minimum":1,"default":7,"title":"N","examples":[8]}
+
+    {"type": "string", "minLength": 1, "format": "uri", "pattern": "\\bx"}
+    OpenAI => {"type":"string","pattern":"\\bx","description":"(minLength 1; format \"uri\")"}
+    Anthropic Gemini => {"type":"string","format":"uri","description":"(minLength 1; pattern \"\\\\bx\")"}
+    Ollama => {"type":"string","minLength":1,"format":"uri","pattern":"\\bx"}
+
+    {"$ref": "#/$defs/name", "description": "Whose."}
+    OpenAI Anthropic Gemini Ollama => {"description":"Whose.","type":"string"}
+
+    {"allOf": [{"$ref": "#/$defs/name"}], "default": null}
+    OpenAI Gemini => {"type":"string","description":"A name."}
+    Anthropic Ollama => {"default":null,"type":"string","description":"A name."}
+
+    {"oneOf": [{"type": "null"}, {"type": "array", "items": {"const": 1}}]}
+    OpenAI Gemini => {"anyOf":[{"type":"null"},{"type":"array","items":{"enum":[1],"type":"number"}}]}
+    Anthropic => {"anyOf":[{"type":"null"},{"type":"array","items":{"const":1}}]}
+    Ollama => {"anyOf":[{"type":"null"},{"type":"array","items":{"enum":[1],"type":"number","description":"(one of [1])"}}]}
+
+    {"$ref": "#/$defs/tree"}
+    OpenAI Anthropic => None
+    Gemini Ollama => {"type":"array","items":{"description":"As in #/$defs/tree."}}
+
+    {"$ref": "https://example.org/x"}
+    OpenAI Anthropic => None
+    Gemini Ollama => {"description":"As in https://example.org/x."}
+
+    {"type": "object", "additionalProperties": {"const": true}}
+    OpenAI Anthropic => None
+    Gemini => {"type":"object","additionalProperties":{"type":"boolean","description":"(one of [true])"}}
+    Ollama => {"type":"object","additionalProperties":{"enum":[true],"type":"boolean","description":"(one of [true])"}}
+
+    {"type": "string", "not": {"const": "x"}}
+    OpenAI Anthropic => None
+    Gemini => {"type":"string","description":"(not {\"const\":\"x\"})"}
+    Ollama => {"type":"string","not":{"const":"x"}}
+
+    true
+    OpenAI Anthropic => None
+    Gemini Ollama => {}
+
+    {"description": "Any."}
+    OpenAI Anthropic => None
+    Gemini Ollama => {"description":"Any."}
+
+    {"type": "object"}
+    OpenAI Anthropic => None
+    Gemini Ollama => {"type":"object"}
+
+    {"type": "array"}
+    OpenAI Anthropic => None
+    Gemini Ollama => {"type":"array"}
+"##;
+
+/// Checks a table: schemas, and under each what becomes of it in which APIs. Returns how much was checked.
+#[track_caller]
+fn check(table: &str, told: impl Fn(&str, &Value) -> String) -> usize {
+    let (mut schema, mut checked) = (Value::Null, 0);
+    let lines = table.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let Some((apis, expected)) = line.split_once(" => ") else {
+            schema = line.parse().unwrap();
+            continue;
+        };
+        for api in apis.split_whitespace() {
+            assert_eq!(told(api, &schema), expected, "{api}: {schema}");
+            checked += 1;
+        }
+    }
+    checked
 }
 
 #[test]
 fn unsupported_constraints_go_into_the_description() {
-    let table = [
-        (json!({"type": "string"}), [r#"{"type":"string"}"#; 4]),
-        (
-            json!({"const": "a"}),
-            [
-                r#"{"enum":["a"],"type":"string"}"#,
-                r#"{"const":"a"}"#,
-                r#"{"enum":["a"],"type":"string"}"#,
-                r#"{"enum":["a"],"type":"string","description":"(one of [\"a\"])"}"#,
-            ],
-        ),
-        (
-            json!({"type": "string", "enum": ["", "a"], "description": "How."}),
-            [
-                r#"{"type":"string","enum":["","a"],"description":"How."}"#,
-                r#"{"type":"string","enum":["","a"],"description":"How."}"#,
-                r#"{"type":"string","description":"How. (one of [\"\",\"a\"])"}"#,
-                r#"{"type":"string","enum":["","a"],"description":"How. (one of [\"\",\"a\"])"}"#,
-            ],
-        ),
-        (
-            json!({"type": "integer", "minimum": 1, "default": 7, "title": "N", "examples": [8]}),
-            [
-                r#"{"type":"integer","minimum":1,"description":"(default 7)"}"#,
-                r#"{"type":"integer","default":7,"description":"(minimum 1)"}"#,
-                r#"{"type":"integer","minimum":1,"title":"N","description":"(default 7)"}"#,
-                r#"{"type":"integer","minimum":1,"default":7,"title":"N","examples":[8]}"#,
-            ],
-        ),
-        (
-            json!({"type": "string", "minLength": 1, "format": "uri", "pattern": r"\bx"}),
-            [
-                r#"{"type":"string","pattern":"\\bx","description":"(minLength 1; format \"uri\")"}"#,
-                r#"{"type":"string","format":"uri","description":"(minLength 1; pattern \"\\\\bx\")"}"#,
-                r#"{"type":"string","format":"uri","description":"(minLength 1; pattern \"\\\\bx\")"}"#,
-                r#"{"type":"string","minLength":1,"format":"uri","pattern":"\\bx"}"#,
-            ],
-        ),
-        (
-            json!({"$ref": "#/$defs/name", "description": "Whose."}),
-            [r#"{"description":"Whose.","type":"string"}"#; 4],
-        ),
-        (
-            json!({"allOf": [{"$ref": "#/$defs/name"}], "default": null}),
-            [
-                r#"{"type":"string","description":"A name."}"#,
-                r#"{"default":null,"type":"string","description":"A name."}"#,
-                r#"{"type":"string","description":"A name."}"#,
-                r#"{"default":null,"type":"string","description":"A name."}"#,
-            ],
-        ),
-        (
-            json!({"oneOf": [{"type": "null"}, {"type": "array", "items": {"const": 1}}]}),
-            [
-                r#"{"anyOf":[{"type":"null"},{"type":"array","items":{"enum":[1],"type":"number"}}]}"#,
-                r#"{"anyOf":[{"type":"null"},{"type":"array","items":{"const":1}}]}"#,
-                r#"{"anyOf":[{"type":"null"},{"type":"array","items":{"enum":[1],"type":"number"}}]}"#,
-                r#"{"anyOf":[{"type":"null"},{"type":"array","items":{"enum":[1],"type":"number","description":"(one of [1])"}}]}"#,
-            ],
-        ),
-        (
-            json!({"$ref": "#/$defs/tree"}),
-            [
-                "None",
-                "None",
-                r##"{"type":"array","items":{"description":"As in #/$defs/tree."}}"##,
-                r##"{"type":"array","items":{"description":"As in #/$defs/tree."}}"##,
-            ],
-        ),
-        (
-            json!({"$ref": "https://example.org/x"}),
-            [
-                "None",
-                "None",
-                r#"{"description":"As in https://example.org/x."}"#,
-                r#"{"description":"As in https://example.org/x."}"#,
-            ],
-        ),
-        (
-            json!({"type": "object", "additionalProperties": {"const": true}}),
-            [
-                "None",
-                "None",
-                r#"{"type":"object","additionalProperties":{"type":"boolean","description":"(one of [true])"}}"#,
-                r#"{"type":"object","additionalProperties":{"enum":[true],"type":"boolean","description":"(one of [true])"}}"#,
-            ],
-        ),
-        (
-            json!({"type": "string", "not": {"const": "x"}}),
-            [
-                "None",
-                "None",
-                r#"{"type":"string","description":"(not {\"const\":\"x\"})"}"#,
-                r#"{"type":"string","not":{"const":"x"}}"#,
-            ],
-        ),
-        (json!(true), ["None", "None", "{}", "{}"]),
-        (
-            json!({"description": "Any."}),
-            [
-                "None",
-                "None",
-                r#"{"description":"Any."}"#,
-                r#"{"description":"Any."}"#,
-            ],
-        ),
-        (
-            json!({"type": "object"}),
-            [
-                "None",
-                "None",
-                r#"{"type":"object"}"#,
-                r#"{"type":"object"}"#,
-            ],
-        ),
-        (
-            json!({"type": "array"}),
-            ["None", "None", r#"{"type":"array"}"#, r#"{"type":"array"}"#],
-        ),
-    ];
-    for (schema, expected) in table {
-        let shown = property(schema.clone());
-        for (api, (shown, expected)) in ["OpenAI", "Anthropic", "Gemini", "Ollama"]
-            .into_iter()
-            .zip(shown.iter().zip(expected))
-        {
-            assert_eq!(shown, expected, "{api}: {schema}");
-        }
-    }
+    assert_eq!(check(PROPERTIES, property), 16 * 4);
 }
+
+/// Schemas of arguments, and under each what strict tools have.
+const OBJECTS: &str = r#"
+    # An object without properties.
+    {"type": "object"}
+    OpenAI => {"type":"object","properties":{},"required":[],"additionalProperties":false}
+    Anthropic => {"type":"object","additionalProperties":false}
+
+    {"type": "object", "properties": {"a": {"type": "string"}}}
+    OpenAI => None
+    Anthropic => {"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}
+
+    # The schema accepts null in place of an absent value.
+    {"properties": {"a": {"type": ["string", "null"]}, "b": {"anyOf": [{"type": "null"}]}}, "required": ["b"]}
+    OpenAI => {"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"null"}]}},"required":["a","b"],"type":"object","additionalProperties":false}
+    Anthropic => {"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"null"}]}},"required":["b"],"type":"object","additionalProperties":false}
+
+    {"type": "object", "properties": {}, "additionalProperties": true}
+    OpenAI Anthropic => None
+
+    {"type": "object", "properties": {}, "required": ["a"]}
+    OpenAI Anthropic => None
+
+    {"type": "string"}
+    OpenAI Anthropic => None
+
+    {"anyOf": [{"type": "string"}]}
+    OpenAI Anthropic => None
+"#;
 
 #[test]
 fn strict_objects_are_closed_and_openai_requires_all_properties() {
-    let table = [
-        // An object without properties.
-        (
-            json!({"type": "object"}),
-            r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#,
-            r#"{"type":"object","additionalProperties":false}"#,
-        ),
-        (
-            json!({"type": "object", "properties": {"a": {"type": "string"}}}),
-            "None",
-            r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
-        ),
-        // The schema accepts null in place of an absent value.
-        (
-            json!({"properties": {"a": {"type": ["string", "null"]}, "b": {"anyOf": [{"type": "null"}]}}, "required": ["b"]}),
-            r#"{"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"null"}]}},"required":["a","b"],"type":"object","additionalProperties":false}"#,
-            r#"{"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"null"}]}},"required":["b"],"type":"object","additionalProperties":false}"#,
-        ),
-        (
-            json!({"type": "object", "properties": {}, "additionalProperties": true}),
-            "None",
-            "None",
-        ),
-        (
-            json!({"type": "object", "properties": {}, "required": ["a"]}),
-            "None",
-            "None",
-        ),
-        (json!({"type": "string"}), "None", "None"),
-        (json!({"anyOf": [{"type": "string"}]}), "None", "None"),
-    ];
-    for (schema, openai, anthropic) in table {
-        let show =
-            |schema: Option<Value>| schema.map_or("None".into(), |schema| schema.to_string());
-        assert_eq!(show(for_openai(&schema)), openai, "OpenAI: {schema}");
-        assert_eq!(
-            show(for_anthropic(&schema)),
-            anthropic,
-            "Anthropic: {schema}"
-        );
-    }
+    let told =
+        |api: &str, schema: &Value| shown(api, schema).map_or("None".into(), |it| it.to_string());
+    assert_eq!(check(OBJECTS, told), 7 * 2);
 }
 
 #[test]

@@ -59,7 +59,6 @@ fn change(bytes: &mut Vec<u8>, random: &mut Rng) {
 ///
 /// # Panics
 /// If a file cannot be read, or no file has such a name.
-#[must_use]
 pub fn corpus(folder: &str, ends: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(ROOT).join(folder)];

@@ -2,12 +2,14 @@ use aside_model_server::{
     self as model_server,
     server::{ModelServer, ServedReply},
 };
+use aside_test_table::rows;
 use serde_json::{Value, json};
 
 use super::*;
 
 /// An environment with these variables, as `NAME=value`.
-fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Models {
+fn outside(set: &[&'static str], state_dir: &std::path::Path) -> Models {
+    let set = set.to_vec();
     let env: Env = Arc::new(move |name| {
         let found = set.iter().filter_map(|set| set.split_once('='));
         let mut found = found.filter(|(known, _)| *known == name);
@@ -17,12 +19,21 @@ fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Models 
     Models::new(&settings, env, PathBuf::new(), state_dir.to_owned())
 }
 
+/// Checks a table: a line is a model, settings, the environment's variables, and the endpoint or the error.
+#[track_caller]
+fn check_endpoints(table: &'static str) {
+    for [model, settings, set, expected] in rows(table) {
+        let set: Vec<&'static str> = set.split_whitespace().collect();
+        assert_eq!(endpoint(model, settings, &set), expected, "{settings}");
+    }
+}
+
 fn settings(text: &str) -> Settings {
     toml::from_str(text).unwrap()
 }
 
 /// Address and key source of the requests for a model.
-fn endpoint(model: &str, text: &str, set: &'static [&'static str]) -> String {
+fn endpoint(model: &str, text: &str, set: &[&'static str]) -> String {
     let settings = settings(text);
     let outside = outside(set, std::path::Path::new("/nowhere"));
     let found = ModelId::parse(model, &settings).and_then(|id| outside.endpoint(&id, &settings));
@@ -53,17 +64,17 @@ fn keys_in_place_of_names_are_not_repeated() {
 
 #[test]
 fn unencrypted_keys_are_reported() {
-    for (base, set, expected) in [
-        ("http://box.example:8000/v1", &["LAN_KEY=sk"][..], true),
-        ("https://box.example/v1", &["LAN_KEY=sk"], false),
-        ("http://127.0.0.1:8000/v1", &["LAN_KEY=sk"], false),
-        ("http://localhost:8000/v1", &["LAN_KEY=sk"], false),
+    for (base, expected) in [
+        ("http://box.example:8000/v1", true),
+        ("https://box.example/v1", false),
+        ("http://127.0.0.1:8000/v1", false),
+        ("http://localhost:8000/v1", false),
     ] {
         let text = format!(
             "providers.lan = {{ api = 'openai-chat', base_url = '{base}', api_key_env = 'LAN_KEY' }}"
         );
         let settings = settings(&text);
-        let outside = outside(set, std::path::Path::new("/nowhere"));
+        let outside = outside(&["LAN_KEY=sk"], std::path::Path::new("/nowhere"));
         let model = ModelId::parse("lan/m", &settings).unwrap();
         let told = outside.endpoint(&model, &settings).unwrap().exposed_key();
         assert_eq!(told.is_some(), expected, "{base}: {told:?}");
@@ -75,137 +86,54 @@ fn unencrypted_keys_are_reported() {
 
 #[test]
 fn known_providers_have_their_endpoints() {
-    let check = |model, set, expected: &str| assert_eq!(endpoint(model, "", set), expected);
-    check(
-        "anthropic/m",
-        &["ANTHROPIC_API_KEY=k"],
-        "Anthropic https://api.anthropic.com/ ANTHROPIC_API_KEY",
-    );
-    check(
-        "anthropic/m",
-        &["ANTHROPIC_AUTH_TOKEN=k"],
-        "Anthropic https://api.anthropic.com/ ANTHROPIC_AUTH_TOKEN as bearer",
-    );
-    check(
-        "openai/m",
-        &["OPENAI_API_KEY=k"],
-        "OpenaiResponses https://api.openai.com/v1 OPENAI_API_KEY",
-    );
-    check(
-        "google/m",
-        &["GEMINI_API_KEY=k"],
-        "Google https://generativelanguage.googleapis.com/ GEMINI_API_KEY",
-    );
-    check("ollama/m", &[], "Ollama http://127.0.0.1:11434/ no key");
-    check(
-        "openrouter/a/m",
-        &["OPENROUTER_API_KEY=k"],
-        "OpenaiChat https://openrouter.ai/api/v1 OPENROUTER_API_KEY",
-    );
-    check(
-        "deepseek/m",
-        &["DEEPSEEK_API_KEY=k"],
-        "OpenaiChat https://api.deepseek.com/ DEEPSEEK_API_KEY",
-    );
-    check(
-        "mistral/m",
-        &["MISTRAL_API_KEY=k"],
-        "OpenaiChat https://api.mistral.ai/v1 MISTRAL_API_KEY",
-    );
-    check(
-        "cerebras/m",
-        &["CEREBRAS_API_KEY=k"],
-        "OpenaiChat https://api.cerebras.ai/v1 CEREBRAS_API_KEY",
-    );
+    check_endpoints("
+        anthropic/m |  | ANTHROPIC_API_KEY=k | Anthropic https://api.anthropic.com/ ANTHROPIC_API_KEY
+        anthropic/m |  | ANTHROPIC_AUTH_TOKEN=k | Anthropic https://api.anthropic.com/ ANTHROPIC_AUTH_TOKEN as bearer
+        openai/m |  | OPENAI_API_KEY=k | OpenaiResponses https://api.openai.com/v1 OPENAI_API_KEY
+        google/m |  | GEMINI_API_KEY=k | Google https://generativelanguage.googleapis.com/ GEMINI_API_KEY
+        ollama/m |  |  | Ollama http://127.0.0.1:11434/ no key
+        openrouter/a/m |  | OPENROUTER_API_KEY=k | OpenaiChat https://openrouter.ai/api/v1 OPENROUTER_API_KEY
+        deepseek/m |  | DEEPSEEK_API_KEY=k | OpenaiChat https://api.deepseek.com/ DEEPSEEK_API_KEY
+        mistral/m |  | MISTRAL_API_KEY=k | OpenaiChat https://api.mistral.ai/v1 MISTRAL_API_KEY
+        cerebras/m |  | CEREBRAS_API_KEY=k | OpenaiChat https://api.cerebras.ai/v1 CEREBRAS_API_KEY
+    ");
     for (model, place) in [
         ("llamacpp/m", "http://localhost:8080/v1"),
         ("vllm/m", "http://localhost:8000/v1"),
         ("lmstudio/m", "http://localhost:1234/v1"),
     ] {
-        check(model, &[], &format!("OpenaiChat {place} no key"));
+        let expected = format!("OpenaiChat {place} no key");
+        assert_eq!(endpoint(model, "", &[]), expected);
     }
 }
 
 #[test]
 fn missing_key_errors_name_the_variable() {
-    let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
-    check(
-        "anthropic/m",
-        "",
-        &["ANTHROPIC_API_KEY=", "OPENAI_API_KEY=k"],
-        "there is no key for the provider anthropic; set ANTHROPIC_API_KEY, \
-         or providers.anthropic.api_key_env or api_key_command in your aside.toml",
-    );
-    check(
-        "google/m",
-        "providers.google.api_key_env = 'MINE'",
-        &["GEMINI_API_KEY=k"],
-        "there is no key for the provider google: the variable MINE of its api_key_env is not set; set it",
-    );
-    // A server at another address may need no key.
-    check(
-        "anthropic/m",
-        "",
-        &["ANTHROPIC_BASE_URL=http://localhost:1234"],
-        "Anthropic http://localhost:1234/ no key",
-    );
+    check_endpoints("
+        anthropic/m |  | ANTHROPIC_API_KEY= OPENAI_API_KEY=k | there is no key for the provider anthropic; set ANTHROPIC_API_KEY, or providers.anthropic.api_key_env or api_key_command in your aside.toml
+        google/m | providers.google.api_key_env = 'MINE' | GEMINI_API_KEY=k | there is no key for the provider google: the variable MINE of its api_key_env is not set; set it
+        # A server at another address may need no key.
+        anthropic/m |  | ANTHROPIC_BASE_URL=http://localhost:1234 | Anthropic http://localhost:1234/ no key
+    ");
 }
 
 #[test]
 fn settings_override_the_environment() {
-    let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
-    let env = &[
-        "OPENAI_API_KEY=k",
-        "OPENAI_BASE_URL=http://env/v1",
-        "MINE=k",
-    ];
-    check(
-        "openai/m",
-        "",
-        env,
-        "OpenaiResponses http://env/v1 OPENAI_API_KEY",
-    );
-    check(
-        "openai/m",
-        "providers.openai = { base_url = 'https://own/v1/', api_key_env = 'MINE' }",
-        env,
-        "OpenaiResponses https://own/v1/ MINE",
-    );
-    check(
-        "openai/m",
-        "providers.openai.api = 'openai-chat'",
-        env,
-        "OpenaiChat http://env/v1 OPENAI_API_KEY",
-    );
-    // These variables apply only to the provider of that name.
-    check(
-        "mine/m",
-        "providers.mine = { api = 'openai-responses', api_key_env = 'MINE' }",
-        env,
-        "OpenaiResponses https://api.openai.com/v1 MINE",
-    );
-    check(
-        "mine/m",
-        "providers.mine = { api = 'openai-chat', base_url = 'http://here' }",
-        env,
-        "OpenaiChat http://here/ no key",
-    );
-    check(
-        "mine/m",
-        "providers.mine.api = 'openai-chat'",
-        env,
-        "providers.mine has no address of its API; set its `base_url`",
-    );
-    check(
-        "openai/m",
-        "providers.openai.api = 'anthropic'",
-        env,
-        "Anthropic https://api.anthropic.com/ no key",
-    );
+    check_endpoints("
+        openai/m |  | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | OpenaiResponses http://env/v1 OPENAI_API_KEY
+        openai/m | providers.openai = { base_url = 'https://own/v1/', api_key_env = 'MINE' } | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | OpenaiResponses https://own/v1/ MINE
+        openai/m | providers.openai.api = 'openai-chat' | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | OpenaiChat http://env/v1 OPENAI_API_KEY
+        # These variables apply only to the provider of that name.
+        mine/m | providers.mine = { api = 'openai-responses', api_key_env = 'MINE' } | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | OpenaiResponses https://api.openai.com/v1 MINE
+        mine/m | providers.mine = { api = 'openai-chat', base_url = 'http://here' } | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | OpenaiChat http://here/ no key
+        mine/m | providers.mine.api = 'openai-chat' | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | providers.mine has no address of its API; set its `base_url`
+        openai/m | providers.openai.api = 'anthropic' | OPENAI_API_KEY=k OPENAI_BASE_URL=http://env/v1 MINE=k | Anthropic https://api.anthropic.com/ no key
+    ");
 }
 
 #[test]
 fn addresses_are_http_urls_without_secrets() {
+    let query = "has a query or fragment after its path";
     for (url, why) in [
         (
             "nonsense",
@@ -213,14 +141,8 @@ fn addresses_are_http_urls_without_secrets() {
         ),
         ("file:///etc/passwd", "is not an http or https address"),
         ("https://me:secret@host", "contains a name or password"),
-        (
-            "https://host/v1?key=secret",
-            "has a query or fragment after its path",
-        ),
-        (
-            "https://host/v1#a",
-            "has a query or fragment after its path",
-        ),
+        ("https://host/v1?key=secret", query),
+        ("https://host/v1#a", query),
     ] {
         let text = format!("providers.mine = {{ api = 'google', base_url = '{url}' }}");
         assert_eq!(
@@ -418,7 +340,7 @@ async fn configured_headers_are_sent_and_their_values_redacted() {
     );
     let settings = settings(&text);
     let any = ModelId::of_provider("anthropic", &settings).unwrap();
-    let asked = |set: &'static [&'static str]| {
+    let asked = |set: &[&'static str]| {
         let outside = outside(set, std::path::Path::new("/nowhere"));
         let endpoint = outside.endpoint(&any, &settings);
         async move { outside.list(&endpoint?).await }
@@ -433,7 +355,7 @@ async fn configured_headers_are_sent_and_their_values_redacted() {
         "ANTHROPIC_CUSTOM_HEADERS=secret",
         "ANTHROPIC_CUSTOM_HEADERS=a b: secret",
     ] {
-        let found = asked(Box::leak(Box::new([broken]))).await;
+        let found = asked(&[broken]).await;
         assert_eq!(
             found.unwrap_err(),
             "ANTHROPIC_CUSTOM_HEADERS: every line must have the form `Name: value`; correct or unset it"

@@ -1,4 +1,5 @@
 use aside_config::flags::DetachedKind;
+use aside_test_table::rows;
 use aside_turn::rules::DetachedMode;
 
 use super::*;
@@ -22,11 +23,14 @@ fn run(text: &str) -> RunArgs {
     }
 }
 
+/// Checks a table of command lines and the error that each is.
 #[track_caller]
-fn wrong(text: &str, expected: &str) {
-    match line(text) {
-        Err(Stop::Usage(said)) => assert_eq!(said, expected, "{text}"),
-        other => panic!("{text}: {other:?}"),
+fn wrong(table: &str) {
+    for [text, expected] in rows(table) {
+        match line(text) {
+            Err(Stop::Usage(said)) => assert_eq!(said, expected, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
     }
 }
 
@@ -82,20 +86,11 @@ fn tools_are_turned_on_and_off_in_order() {
 
 #[test]
 fn invalid_tool_names_are_rejected() {
-    wrong(
-        "run -t fix_it",
-        "invalid value 'fix it' for '--tool <NAME>': a tool name has 1 to 64 letters, digits, \
-         underscores and hyphens",
-    );
-    wrong(
-        "run -T fix_the_bug",
-        "invalid value 'fix the bug' for '--no-tool [<NAME>]': a tool name has 1 to 64 letters, digits, \
-         underscores and hyphens; write -T -- to turn off all tools before the message",
-    );
-    wrong(
-        "run -T -",
-        "invalid value '-' for '--no-tool [<NAME>]': write -T -- to turn off all tools before the message",
-    );
+    wrong("
+        run -t fix_it | invalid value 'fix it' for '--tool <NAME>': a tool name has 1 to 64 letters, digits, underscores and hyphens
+        run -T fix_the_bug | invalid value 'fix the bug' for '--no-tool [<NAME>]': a tool name has 1 to 64 letters, digits, underscores and hyphens; write -T -- to turn off all tools before the message
+        run -T - | invalid value '-' for '--no-tool [<NAME>]': write -T -- to turn off all tools before the message
+    ");
     assert!(matches!(
         line(&format!("run -t {}", "x".repeat(65))),
         Err(Stop::Usage(_))
@@ -132,9 +127,7 @@ fn answers_name_a_question_or_an_open_prompt() {
         ],
     );
     wrong(
-        "run --answer p17=yes",
-        "--answer p17=… answers an open prompt and needs --resume; to answer in advance, write \
-         --answer TOOL.QUESTION=VALUE",
+        "run --answer p17=yes | --answer p17=… answers an open prompt and needs --resume; to answer in advance, write --answer TOOL.QUESTION=VALUE",
     );
     for bad in ["yes", "=yes", "edit.=yes", ".backup=yes"] {
         assert!(
@@ -152,14 +145,10 @@ fn detached_policies_are_set_by_kind() {
         run("--detached stop --detached run=deny").detached,
         [rule(None, StopThere), rule(Some(DetachedKind::Run), Deny)],
     );
-    wrong(
-        "run --detached ask=deny",
-        "invalid value 'ask=deny' for '--detached <MODE | KIND=MODE>': `ask` is not a kind of prompt; use run, deliver or tool",
-    );
-    wrong(
-        "run --detached yes",
-        "invalid value 'yes' for '--detached <MODE | KIND=MODE>': `yes` is not a mode; use auto, defaults, deny or stop",
-    );
+    wrong("
+        run --detached ask=deny | invalid value 'ask=deny' for '--detached <MODE | KIND=MODE>': `ask` is not a kind of prompt; use run, deliver or tool
+        run --detached yes | invalid value 'yes' for '--detached <MODE | KIND=MODE>': `yes` is not a mode; use auto, defaults, deny or stop
+    ");
 }
 
 #[test]
@@ -179,13 +168,10 @@ fn files_are_attached_whole_or_by_lines() {
     check("odd:a-b", "odd:a-b", None);
     check(":1-2", ":1-2", None);
     for bad in ["a:0-1", "a:5-4", "a:1-99999999999"] {
-        wrong(
-            &format!("run --attach {bad}"),
-            &format!(
-                "invalid value '{bad}' for '--attach <PATH[:FROM-TO]>': line numbers start at 1, and FROM \
-                 must not exceed TO"
-            ),
-        );
+        wrong(&format!(
+            "run --attach {bad} | invalid value '{bad}' for '--attach <PATH[:FROM-TO]>': line numbers start \
+             at 1, and FROM must not exceed TO"
+        ));
     }
 }
 
@@ -245,8 +231,7 @@ fn other_values_are_parsed() {
     );
     assert!(matches!(line("run --schema {"), Err(Stop::Usage(_))));
     wrong(
-        "run --mode yolo",
-        "invalid value 'yolo' for '--mode <MODE>': expected ask, edits, plan or auto",
+        "run --mode yolo | invalid value 'yolo' for '--mode <MODE>': expected ask, edits, plan or auto",
     );
 }
 
@@ -257,19 +242,11 @@ fn turns_belong_to_one_conversation() {
     assert!(run("--resume").which.resume);
     let both = run("-c c1 --resume").which;
     assert!(both.resume && both.conversation.as_deref() == Some("c1"));
-    wrong(
-        "run --continue --resume",
-        "the argument '--continue' cannot be used with '--resume'",
-    );
-    wrong(
-        "run -c c1 --continue",
-        "the argument '--conversation <ID>' cannot be used with '--continue'",
-    );
-    wrong(
-        "run --resume hello",
-        "--resume continues the interrupted turn and accepts no message; to send a message, use \
-         --continue",
-    );
+    wrong("
+        run --continue --resume | the argument '--continue' cannot be used with '--resume'
+        run -c c1 --continue | the argument '--conversation <ID>' cannot be used with '--continue'
+        run --resume hello | --resume continues the interrupted turn and accepts no message; to send a message, use --continue
+    ");
 }
 
 #[test]
@@ -305,24 +282,13 @@ fn every_command_is_parsed() {
 #[test]
 fn errors_are_one_sentence() {
     wrong(
-        "run --stirct",
-        "unexpected argument '--stirct' found; a similar argument exists: '--strict'",
-    );
-    wrong(
-        "conversation delete",
-        "the following required arguments were not provided: <ID>",
-    );
-    wrong(
-        "rum",
-        "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'",
-    );
-    wrong(
-        "run one two",
-        "unexpected argument 'two' found; put a message of several words in quotes: aside run \"…\"",
-    );
-    wrong(
-        "run --output xml",
-        "invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]",
+        r#"
+        run --stirct | unexpected argument '--stirct' found; a similar argument exists: '--strict'
+        conversation delete | the following required arguments were not provided: <ID>
+        rum | unrecognized subcommand 'rum'; a similar subcommand exists: 'run'
+        run one two | unexpected argument 'two' found; put a message of several words in quotes: aside run "…"
+        run --output xml | invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]
+    "#,
     );
     match parse([OsString::from("aside")]) {
         Err(Stop::Usage(said)) => {

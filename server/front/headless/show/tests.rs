@@ -1,3 +1,4 @@
+use aside_test_table::rows;
 use aside_turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
 use serde_json::{Value, json};
 
@@ -81,22 +82,17 @@ fn calls_are_shown_at_start_and_end() {
         &[call("waiting"), call("running")],
         "▸ read_file: Read src/main.rs\n",
     );
-    check(
-        &[call("waiting"), result("ok", "12 lines")],
-        "  ok read_file: 12 lines\n",
-    );
-    check(
-        &[call("waiting"), result("error", "no such file")],
-        "  error read_file: no such file\n",
-    );
-    check(
-        &[call("waiting"), result("denied", "needs approval")],
-        "  denied read_file: needs approval\n",
-    );
-    check(
-        &[call("waiting"), result("cancelled", "by the user")],
-        "  cancelled read_file: by the user\n",
-    );
+    let ends = "
+        ok        | 12 lines
+        error     | no such file
+        denied    | needs approval
+        cancelled | by the user";
+    for [status, summary] in rows(ends) {
+        check(
+            &[call("waiting"), result(status, summary)],
+            &format!("  {status} read_file: {summary}\n"),
+        );
+    }
 }
 
 #[test]
@@ -152,19 +148,6 @@ fn questions_are_shown_with_the_source_of_the_answer() {
 
 #[test]
 fn other_events_are_shown_on_one_line() {
-    let inquiry = |status: &str| json!({"kind": "inquiry", "callIds": ["c1"], "status": status});
-    check(
-        &[call("waiting"), inquiry("asked")],
-        "  ? read_file: the model is asked\n",
-    );
-    check(
-        &[call("waiting"), inquiry("answered")],
-        "  ? read_file: the model answered\n",
-    );
-    check(
-        &[call("waiting"), inquiry("failed")],
-        "  ? read_file: the model did not answer\n",
-    );
     let again = |attempt: u32, reason: &str| json!({"kind": "retry", "attempt": attempt, "afterMs": 500, "reason": reason});
     check(
         &[
@@ -175,31 +158,24 @@ fn other_events_are_shown_on_one_line() {
         ],
         "retry 1 in 0.5 s: gone\nretry 2 in 0.5 s: for the same reason\nretry 3 in 0.5 s: busy\nretry 1 in 0.5 s: busy\n",
     );
-    check(
-        &[json!({"kind": "steered", "text": "No tests."})],
-        "» No tests.\n",
-    );
-    check(
-        &[json!({"kind": "notice", "level": "info", "text": "Soft."})],
-        "note: Soft.\n",
-    );
-    check(
-        &[json!({"kind": "notice", "level": "warning", "text": "Cut."})],
-        "warning: Cut.\n",
-    );
-    check(
-        &[json!({"kind": "reasoning", "step": 1, "text": "Hm."})],
-        "",
-    );
-    check(
-        &[json!({"kind": "toolOutput", "callId": "c1", "text": "noise"})],
-        "",
-    );
-    check(
-        &[json!({"kind": "edit", "callId": "c1", "changes": [{"uri": "file:///a"}]})],
-        "",
-    );
-    check(&[json!({"kind": "title", "title": "Tidy"})], "");
+    let updates = r#"
+        {"kind": "inquiry", "callIds": ["c1"], "status": "asked"}    | ··? read_file: the model is asked⏎
+        {"kind": "inquiry", "callIds": ["c1"], "status": "answered"} | ··? read_file: the model answered⏎
+        {"kind": "inquiry", "callIds": ["c1"], "status": "failed"}   | ··? read_file: the model did not answer⏎
+        {"kind": "steered", "text": "No tests."}                     | » No tests.⏎
+        {"kind": "notice", "level": "info", "text": "Soft."}         | note: Soft.⏎
+        {"kind": "notice", "level": "warning", "text": "Cut."}       | warning: Cut.⏎
+        {"kind": "reasoning", "step": 1, "text": "Hm."}              |
+        {"kind": "toolOutput", "callId": "c1", "text": "noise"}      |
+        {"kind": "edit", "callId": "c1", "changes": [{"uri": "file:///a"}]} |
+        {"kind": "title", "title": "Tidy"}                           |
+    "#;
+    for [update, expected] in rows(updates) {
+        check(
+            &[call("waiting"), update.parse().unwrap()],
+            &expected.replace('·', " ").replace('⏎', "\n"),
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the bodies and headers of requests, against the samples.
 
+use aside_test_table::rows;
 use aside_turn::{
     inquiry::{CallResult, Message},
     response::Feature,
@@ -181,19 +182,15 @@ fn varying_members_precede_the_history() {
     let mut trial = called();
     trial.schema = Some(json!({"type": "object", "properties": {}}));
     let body = trial.body(&Anthropic);
-    let names: Vec<&String> = body.as_object().unwrap().keys().collect();
-    let expected = [
-        "model",
-        "max_tokens",
-        "stream",
-        "thinking",
-        "output_config",
-        "tool_choice",
-        "system",
-        "tools",
-        "messages",
-    ];
-    assert_eq!(names, expected);
+    let names: Vec<&str> = body
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected =
+        "model max_tokens stream thinking output_config tool_choice system tools messages";
+    assert_eq!(names.join(" "), expected);
 }
 
 #[test]
@@ -292,75 +289,40 @@ fn breakpoints_state_the_cache_lifetime() {
 
 #[test]
 fn reasoning_follows_the_model() {
-    use ReasoningEffort::{High, Low, Max, Medium, Off};
-    use ReasoningKind::{Adaptive, Budget, Effort as Words, None as Never, Switch};
-    let all = ["low", "medium", "high", "xhigh", "max"];
-    let adaptive = || json!({"type": "adaptive", "display": "summarized"});
-    let budget = |tokens: u64| json!({"type": "enabled", "budget_tokens": tokens});
-    let off = || json!({"type": "disabled"});
-    let nothing = || json!(null);
-    // Columns: control, can be turned off, efforts, configured, requested; expected thinking and effort.
-    let table: [(_, _, &[&str], _, _, Value, &str); 22] = [
-        (Adaptive, false, &all, None, true, adaptive(), ""),
-        (Adaptive, false, &all, Some(Low), true, adaptive(), "low"),
-        (Adaptive, false, &all, Some(High), true, adaptive(), "high"),
-        (Adaptive, false, &all, Some(Max), true, adaptive(), "max"),
-        (Adaptive, false, &all, Some(Off), false, adaptive(), "low"),
-        (Adaptive, false, &all, Some(High), false, adaptive(), "high"),
-        (Adaptive, true, &all, Some(Off), false, off(), ""),
-        (Adaptive, true, &all, Some(Max), false, off(), ""),
-        (Adaptive, true, &all, Some(Max), true, adaptive(), "max"),
-        (
-            Adaptive,
-            true,
-            &["low", "high"],
-            Some(Medium),
-            true,
-            adaptive(),
-            "low",
-        ),
-        (
-            Adaptive,
-            true,
-            &["low", "medium", "high"],
-            Some(Max),
-            true,
-            adaptive(),
-            "high",
-        ),
-        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), "odd"),
-        (Budget, true, &[], None, false, off(), ""),
-        (Budget, true, &[], Some(Low), true, budget(2_048), ""),
-        (Budget, true, &[], Some(Medium), true, budget(8_192), ""),
-        (Budget, true, &[], Some(Max), true, budget(12_000), ""),
-        (
-            Budget,
-            true,
-            &["low", "high"],
-            Some(High),
-            true,
-            budget(12_000),
-            "high",
-        ),
-        (Budget, false, &[], None, false, nothing(), ""),
-        (Switch, true, &[], None, true, budget(8_192), ""),
-        (Words, false, &all, Some(Medium), true, nothing(), "medium"),
-        (Words, true, &all, Some(Off), false, off(), ""),
-        (Never, true, &all, Some(High), false, nothing(), ""),
-    ];
-    for (kind, switches, words, configured, asked, thinking, effort) in table {
+    // Columns of `ProviderTrial::reasons`, and the effort and `thinking` in the request.
+    let table = r#"
+        adaptive | no  | low medium high xhigh max | -      | yes | - | -      | {"type":"adaptive","display":"summarized"}
+        adaptive | no  | low medium high xhigh max | low    | yes | - | low    | {"type":"adaptive","display":"summarized"}
+        adaptive | no  | low medium high xhigh max | high   | yes | - | high   | {"type":"adaptive","display":"summarized"}
+        adaptive | no  | low medium high xhigh max | max    | yes | - | max    | {"type":"adaptive","display":"summarized"}
+        adaptive | no  | low medium high xhigh max | off    | no  | - | low    | {"type":"adaptive","display":"summarized"}
+        adaptive | no  | low medium high xhigh max | high   | no  | - | high   | {"type":"adaptive","display":"summarized"}
+        adaptive | yes | low medium high xhigh max | off    | no  | - | -      | {"type":"disabled"}
+        adaptive | yes | low medium high xhigh max | max    | no  | - | -      | {"type":"disabled"}
+        adaptive | yes | low medium high xhigh max | max    | yes | - | max    | {"type":"adaptive","display":"summarized"}
+        adaptive | yes | low high                  | medium | yes | - | low    | {"type":"adaptive","display":"summarized"}
+        adaptive | yes | low medium high           | max    | yes | - | high   | {"type":"adaptive","display":"summarized"}
+        adaptive | yes | odd                       | max    | yes | - | odd    | {"type":"adaptive","display":"summarized"}
+        budget   | yes |                           | -      | no  | - | -      | {"type":"disabled"}
+        budget   | yes |                           | low    | yes | - | -      | {"type":"enabled","budget_tokens":2048}
+        budget   | yes |                           | medium | yes | - | -      | {"type":"enabled","budget_tokens":8192}
+        budget   | yes |                           | max    | yes | - | -      | {"type":"enabled","budget_tokens":12000}
+        budget   | yes | low high                  | high   | yes | - | high   | {"type":"enabled","budget_tokens":12000}
+        budget   | no  |                           | -      | no  | - | -      | null
+        switch   | yes |                           | -      | yes | - | -      | {"type":"enabled","budget_tokens":8192}
+        effort   | no  | low medium high xhigh max | medium | yes | - | medium | null
+        effort   | yes | low medium high xhigh max | off    | no  | - | -      | {"type":"disabled"}
+        none     | yes | low medium high xhigh max | high   | no  | - | -      | null
+    "#;
+    for [kind, off, efforts, effort, asked, refused, told, thinking] in rows(table) {
         let mut trial = trial();
-        trial.options.reasoning = configured;
-        trial.options.abilities.reasoning = kind;
-        trial.options.abilities.reasoning_off = switches;
-        trial.options.abilities.efforts = words.iter().map(|word| (*word).to_owned()).collect();
-        trial.reasoning = asked;
+        trial.reasons([kind, off, efforts, effort, asked, refused]);
         let body = trial.user("Go.").body(&Anthropic);
-        let told = body["output_config"]["effort"].as_str().unwrap_or_default();
+        let said = body["output_config"]["effort"].as_str().unwrap_or("-");
         assert_eq!(
-            (&body["thinking"], told),
-            (&thinking, effort),
-            "{kind:?} {switches} {words:?} {configured:?} {asked}"
+            (body["thinking"].to_string().as_str(), said),
+            (thinking, told),
+            "{kind} {off} {efforts} {effort} {asked}"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of how streams, errors and lists are decoded.
 
+use aside_test_table::rows;
 use aside_turn::response::{Kind, Piece};
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -186,42 +187,22 @@ fn stop_reasons_determine_completeness() {
         let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason}});
         stream(&[delta, json!({"type": "message_stop"})])
     };
-    let table = [
-        // A call that is cut off before its first argument looks like one without arguments.
-        ("", json!("max_tokens"), "0 call t n|-|0 cut|MaxTokens"),
-        ("", json!("tool_use"), "0 call t n|-|0 .|ToolUse"),
-        ("", json!(null), "0 call t n|-|0 .|ToolUse"),
-        (
-            "{}",
-            json!("max_tokens"),
-            "0 call t n|0 + {}|0 cut|MaxTokens",
-        ),
-        (
-            "{}",
-            json!("model_context_window_exceeded"),
-            "0 call t n|0 + {}|0 cut|ContextFull",
-        ),
-        (
-            "{]",
-            json!("tool_use"),
-            "0 call t n|0 + {]|0 cut|MalformedCall",
-        ),
-        (
-            "{]",
-            json!("end_turn"),
-            "0 call t n|0 + {]|0 cut|MalformedCall",
-        ),
-        ("{]", json!("refusal"), "0 call t n|0 + {]|0 cut|Refusal"),
-        (
-            "{}",
-            json!("stop_sequence"),
-            "0 call t n|0 + {}|0 .|StopSequence",
-        ),
-        ("{}", json!("pause_turn"), "0 call t n|0 + {}|0 .|Pause"),
-        ("{}", json!("new"), "0 call t n|0 + {}|0 .|Other(\"new\")"),
-    ];
-    for (input, reason, expected) in table {
-        let body = call(input) + &ended(reason.clone());
+    let table = r#"
+        # A call that is cut off before its first argument looks like one without arguments.
+           | "max_tokens"                    | 0 call t n|-|0 cut|MaxTokens
+           | "tool_use"                      | 0 call t n|-|0 .|ToolUse
+           | null                            | 0 call t n|-|0 .|ToolUse
+        {} | "max_tokens"                    | 0 call t n|0 + {}|0 cut|MaxTokens
+        {} | "model_context_window_exceeded" | 0 call t n|0 + {}|0 cut|ContextFull
+        {] | "tool_use"                      | 0 call t n|0 + {]|0 cut|MalformedCall
+        {] | "end_turn"                      | 0 call t n|0 + {]|0 cut|MalformedCall
+        {] | "refusal"                       | 0 call t n|0 + {]|0 cut|Refusal
+        {} | "stop_sequence"                 | 0 call t n|0 + {}|0 .|StopSequence
+        {} | "pause_turn"                    | 0 call t n|0 + {}|0 .|Pause
+        {} | "new"                           | 0 call t n|0 + {}|0 .|Other("new")
+    "#;
+    for [input, reason, expected] in rows(table) {
+        let body = call(input) + &ended(serde_json::from_str(reason).unwrap());
         assert_eq!(end(&body), expected, "{input} {reason}");
     }
 }
@@ -368,68 +349,44 @@ fn error(path: &str) -> String {
 
 #[test]
 fn error_messages_match() {
-    let table = [
-        (
-            "anthropic/12_error_429_rate_limit.http",
-            r#"Some(429) rate_limit_error [] Some(17s) Some(true) Some("req_011EX") This request would exceed your organizat"#,
-        ),
-        (
-            "anthropic/13_error_429_spend_limit.http",
-            r#"Some(429) rate_limit_error [enforced_spend_limit_reached] None None Some("req_011EX") Spend limit reached."#,
-        ),
-        (
-            "anthropic/14_error_529.http",
-            r#"Some(529) overloaded_error [] None Some(true) Some("req_011EX") Overloaded"#,
-        ),
-        (
-            "anthropic/15_error_400_prefix_binding.http",
-            r#"Some(400) invalid_request_error [] None None Some("req_011EX") messages.1.content.0: Invalid `signature"#,
-        ),
-        (
-            "anthropic/16_error_400_tool_pairing.http",
-            r#"Some(400) invalid_request_error [] None None Some("req_011EX") messages.2: `tool_use` ids were found wi"#,
-        ),
-    ];
-    for (path, expected) in table {
+    let table = r#"
+        anthropic/12_error_429_rate_limit.http     | Some(429) rate_limit_error [] Some(17s) Some(true) Some("req_011EX") This request would exceed your organizat
+        anthropic/13_error_429_spend_limit.http    | Some(429) rate_limit_error [enforced_spend_limit_reached] None None Some("req_011EX") Spend limit reached.
+        anthropic/14_error_529.http                | Some(529) overloaded_error [] None Some(true) Some("req_011EX") Overloaded
+        anthropic/15_error_400_prefix_binding.http | Some(400) invalid_request_error [] None None Some("req_011EX") messages.1.content.0: Invalid `signature
+        anthropic/16_error_400_tool_pairing.http   | Some(400) invalid_request_error [] None None Some("req_011EX") messages.2: `tool_use` ids were found wi
+    "#;
+    for [path, expected] in rows(table) {
         assert_eq!(error(path), expected, "{path}");
     }
 }
 
 #[test]
 fn retry_after_is_read() {
-    let date = ("date", "Sun, 22 Nov 2026 10:00:00 GMT");
-    type Row<'a> = (&'a [(&'static str, &'static str)], Option<u64>);
-    let table: [Row<'_>; 9] = [
-        (
-            &[("retry-after-ms", "1500"), ("retry-after", "9")],
-            Some(1_500),
-        ),
-        (
-            &[("retry-after-ms", "soon"), ("retry-after", "9")],
-            Some(9_000),
-        ),
-        (&[("retry-after", "0.5")], Some(500)),
-        (&[("retry-after", "-1")], None),
-        (&[("retry-after", "1e300")], None),
-        (
-            &[("retry-after", "Sun, 22 Nov 2026 10:00:30 GMT"), date],
-            Some(30_000),
-        ),
-        (
-            &[("retry-after", "Sun, 22 Nov 2026 09:00:00 GMT"), date],
-            Some(0),
-        ),
-        (&[("retry-after", "Sun, 22 Nov 2026 10:00:30 GMT")], None),
-        (&[], None),
-    ];
-    for (list, expected) in table {
+    // Milliseconds, and the headers.
+    let table = "
+        1500  | retry-after-ms: 1500; retry-after: 9
+        9000  | retry-after-ms: soon; retry-after: 9
+        500   | retry-after: 0.5
+        -     | retry-after: -1
+        -     | retry-after: 1e300
+        30000 | retry-after: Sun, 22 Nov 2026 10:00:30 GMT; date: Sun, 22 Nov 2026 10:00:00 GMT
+        0     | retry-after: Sun, 22 Nov 2026 09:00:00 GMT; date: Sun, 22 Nov 2026 10:00:00 GMT
+        -     | retry-after: Sun, 22 Nov 2026 10:00:30 GMT
+        -     |
+    ";
+    for [expected, list] in rows(table) {
         let mut headers = HeaderMap::new();
-        for (name, value) in list {
-            headers.insert(*name, HeaderValue::from_static(value));
+        for header in list.split("; ").filter(|header| !header.is_empty()) {
+            let (name, value) = header.split_once(": ").unwrap();
+            headers.insert(
+                name.parse::<http::HeaderName>().unwrap(),
+                value.parse().unwrap(),
+            );
         }
         let wait = Anthropic.error(429, &headers, b"").retry_after;
-        let expected = expected.map(std::time::Duration::from_millis);
-        assert_eq!(wait, expected, "{list:?}");
+        let expected = expected.parse().ok().map(std::time::Duration::from_millis);
+        assert_eq!(wait, expected, "{list}");
     }
 }
 

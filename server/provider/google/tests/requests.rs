@@ -1,3 +1,5 @@
+use aside_test_table::rows;
+
 use super::*;
 
 /// A sample as Aside sends it: without images, and with calls checked against their schema, as the API's documentation
@@ -73,44 +75,21 @@ fn forced_tool_requests_match_the_sample() {
 
 #[test]
 fn tool_choices_are_encoded() {
+    use ForcedToolSupport::{No, Yes};
+    use ToolChoice::{Auto, None as Never, Required};
     let name = || ToolChoice::Name("fs_grep".into());
     let forced = json!({"mode": "ANY", "allowedFunctionNames": ["fs_grep"]});
     let mode = |mode: &str| json!({ "mode": mode });
     let refused = Some(Feature::ForcedTool);
     let table = [
-        (
-            ToolChoice::Auto,
-            ForcedToolSupport::Yes,
-            None,
-            mode("VALIDATED"),
-        ),
-        (
-            ToolChoice::Auto,
-            ForcedToolSupport::Yes,
-            Some(Feature::Strict),
-            mode("AUTO"),
-        ),
-        (ToolChoice::None, ForcedToolSupport::Yes, None, mode("NONE")),
-        (
-            ToolChoice::Required,
-            ForcedToolSupport::Yes,
-            None,
-            mode("ANY"),
-        ),
-        (
-            ToolChoice::Required,
-            ForcedToolSupport::No,
-            None,
-            mode("VALIDATED"),
-        ),
-        (
-            ToolChoice::Required,
-            ForcedToolSupport::Yes,
-            refused,
-            mode("VALIDATED"),
-        ),
-        (name(), ForcedToolSupport::Yes, None, forced),
-        (name(), ForcedToolSupport::No, None, mode("VALIDATED")),
+        (Auto, Yes, None, mode("VALIDATED")),
+        (Auto, Yes, Some(Feature::Strict), mode("AUTO")),
+        (Never, Yes, None, mode("NONE")),
+        (Required, Yes, None, mode("ANY")),
+        (Required, No, None, mode("VALIDATED")),
+        (Required, Yes, refused, mode("VALIDATED")),
+        (name(), Yes, None, forced),
+        (name(), No, None, mode("VALIDATED")),
     ];
     for (choice, forced_tools, without, expected) in table {
         let mut trial = trial(argon());
@@ -138,61 +117,36 @@ fn tool_choices_are_encoded() {
 
 #[test]
 fn reasoning_options_of_requests() {
-    use ReasoningEffort::{High, Low, Max, Medium, Off};
-    use ReasoningKind as As;
-    let level = |level: &str| json!({"includeThoughts": true, "thinkingLevel": level});
-    let budget = |tokens: u64| json!({"includeThoughts": true, "thinkingBudget": tokens});
-    let shown = || json!({"includeThoughts": true});
-    let least = || json!({"thinkingLevel": "MINIMAL"});
-    let off = || json!({"thinkingBudget": 0});
-    // Columns: control, can be turned off, effort, requested, refused.
-    let table = [
-        (As::Effort, false, None, true, None, shown()),
-        (As::Effort, false, Some(Off), true, None, level("MINIMAL")),
-        (As::Effort, false, Some(Low), true, None, level("LOW")),
-        (As::Effort, false, Some(Medium), true, None, level("MEDIUM")),
-        (As::Effort, false, Some(High), true, None, level("HIGH")),
-        (As::Effort, false, Some(Max), true, None, level("HIGH")),
-        (As::Effort, false, Some(High), false, None, level("HIGH")),
-        (As::Effort, true, Some(High), false, None, least()),
-        (
-            As::Effort,
-            true,
-            Some(High),
-            false,
-            Some(Feature::ReasoningOff),
-            level("HIGH"),
-        ),
-        (
-            As::Effort,
-            true,
-            Some(High),
-            true,
-            Some(Feature::Reasoning),
-            Value::Null,
-        ),
-        (As::Budget, true, None, false, None, off()),
-        (As::Budget, true, Some(Off), false, None, off()),
-        (As::Budget, true, Some(Low), true, None, budget(2_048)),
-        (As::Budget, true, Some(Medium), true, None, budget(8_192)),
-        (As::Budget, true, Some(Max), true, None, budget(12_000)),
-        (As::Budget, true, Some(Max), false, None, off()),
-        (As::Budget, false, Some(Off), false, None, budget(512)),
-        (As::Budget, false, None, false, None, shown()),
-        (As::Switch, true, Some(High), true, None, shown()),
-        (As::Switch, true, Some(High), false, None, off()),
-        (As::None, true, Some(High), true, None, Value::Null),
-    ];
-    for (kind, can_be_off, effort, asked, without, expected) in table {
+    // Columns of `ProviderTrial::reasons`, and `thinkingConfig` in the request.
+    let table = r#"
+        effort | no  | MINIMAL LOW MEDIUM HIGH | -      | yes | -             | {"includeThoughts":true}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | off    | yes | -             | {"includeThoughts":true,"thinkingLevel":"MINIMAL"}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | low    | yes | -             | {"includeThoughts":true,"thinkingLevel":"LOW"}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | medium | yes | -             | {"includeThoughts":true,"thinkingLevel":"MEDIUM"}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | high   | yes | -             | {"includeThoughts":true,"thinkingLevel":"HIGH"}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | max    | yes | -             | {"includeThoughts":true,"thinkingLevel":"HIGH"}
+        effort | no  | MINIMAL LOW MEDIUM HIGH | high   | no  | -             | {"includeThoughts":true,"thinkingLevel":"HIGH"}
+        effort | yes | MINIMAL LOW MEDIUM HIGH | high   | no  | -             | {"thinkingLevel":"MINIMAL"}
+        effort | yes | MINIMAL LOW MEDIUM HIGH | high   | no  | reasoning_off | {"includeThoughts":true,"thinkingLevel":"HIGH"}
+        effort | yes | MINIMAL LOW MEDIUM HIGH | high   | yes | reasoning     | null
+        budget | yes | MINIMAL LOW MEDIUM HIGH | -      | no  | -             | {"thinkingBudget":0}
+        budget | yes | MINIMAL LOW MEDIUM HIGH | off    | no  | -             | {"thinkingBudget":0}
+        budget | yes | MINIMAL LOW MEDIUM HIGH | low    | yes | -             | {"includeThoughts":true,"thinkingBudget":2048}
+        budget | yes | MINIMAL LOW MEDIUM HIGH | medium | yes | -             | {"includeThoughts":true,"thinkingBudget":8192}
+        budget | yes | MINIMAL LOW MEDIUM HIGH | max    | yes | -             | {"includeThoughts":true,"thinkingBudget":12000}
+        budget | yes | MINIMAL LOW MEDIUM HIGH | max    | no  | -             | {"thinkingBudget":0}
+        budget | no  | MINIMAL LOW MEDIUM HIGH | off    | no  | -             | {"includeThoughts":true,"thinkingBudget":512}
+        budget | no  | MINIMAL LOW MEDIUM HIGH | -      | no  | -             | {"includeThoughts":true}
+        switch | yes | MINIMAL LOW MEDIUM HIGH | high   | yes | -             | {"includeThoughts":true}
+        switch | yes | MINIMAL LOW MEDIUM HIGH | high   | no  | -             | {"thinkingBudget":0}
+        none   | yes | MINIMAL LOW MEDIUM HIGH | high   | yes | -             | null
+    "#;
+    for [kind, off, efforts, effort, asked, refused, expected] in rows(table) {
         let mut trial = trial(argon());
-        trial.options.abilities.reasoning = kind;
-        trial.options.abilities.reasoning_off = can_be_off;
-        trial.options.reasoning = effort;
-        trial.reasoning = asked;
-        trial.without.extend(without);
+        trial.reasons([kind, off, efforts, effort, asked, refused]);
         let body = trial.body(&Google);
-        let found = &body["generationConfig"]["thinkingConfig"];
-        assert_eq!(*found, expected, "{kind:?} {can_be_off} {effort:?} {asked}");
+        let found = body["generationConfig"]["thinkingConfig"].to_string();
+        assert_eq!(found, expected, "{kind} {off} {effort} {asked} {refused}");
     }
 }
 

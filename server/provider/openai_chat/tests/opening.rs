@@ -1,3 +1,4 @@
+use aside_test_table::rows;
 use aside_turn::{response::Feature, rules::ToolChoice};
 use serde_json::{Value, json};
 
@@ -59,165 +60,41 @@ fn answer_schema_matches_the_sample() {
 
 #[test]
 fn efforts_use_the_names_of_model_and_server() {
-    use ReasoningEffort::{High, Low, Max, Medium, Off};
-    let all = reasoning().efforts;
-    let some: Vec<String> = ["low", "high"].map(str::to_owned).to_vec();
-    let effort = |word: &str| json!({"reasoning_effort": word});
-    let of_router = |value: Value| json!({"reasoning": value});
-    let template = |on: bool| json!({"chat_template_kwargs": {"enable_thinking": on}});
-    use ReasoningKind::{Effort as Efforts, None as Never, Switch};
-    for (base, kind, words, wish, reasoning, off, expected) in [
-        (OPENAI, Never, &all, Some(High), true, true, json!({})),
-        (OPENAI, Efforts, &all, None, true, true, json!({})),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(Off),
-            false,
-            true,
-            effort("none"),
-        ),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(Off),
-            true,
-            false,
-            effort("minimal"),
-        ),
-        (OPENAI, Efforts, &all, Some(Low), true, true, effort("low")),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(Medium),
-            true,
-            true,
-            effort("medium"),
-        ),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(High),
-            true,
-            true,
-            effort("high"),
-        ),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(Max),
-            true,
-            true,
-            effort("xhigh"),
-        ),
-        (
-            OPENAI,
-            Efforts,
-            &some,
-            Some(Medium),
-            true,
-            true,
-            effort("low"),
-        ),
-        (
-            OPENAI,
-            Efforts,
-            &some,
-            Some(Max),
-            true,
-            true,
-            effort("high"),
-        ),
-        (
-            LOCAL,
-            Efforts,
-            &vec![],
-            Some(Max),
-            true,
-            true,
-            effort("high"),
-        ),
-        (
-            LOCAL,
-            Efforts,
-            &vec![],
-            Some(Medium),
-            true,
-            true,
-            effort("medium"),
-        ),
-        // Turned off for this request, if the model allows that.
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(High),
-            false,
-            true,
-            effort("none"),
-        ),
-        (OPENAI, Efforts, &all, None, false, true, effort("none")),
-        (
-            OPENAI,
-            Efforts,
-            &all,
-            Some(High),
-            false,
-            false,
-            effort("high"),
-        ),
-        (OPENAI, Efforts, &all, None, false, false, json!({})),
-        (
-            OPENROUTER,
-            Efforts,
-            &all,
-            Some(High),
-            true,
-            true,
-            of_router(json!({"effort": "high"})),
-        ),
-        (
-            OPENROUTER,
-            Efforts,
-            &all,
-            Some(Off),
-            false,
-            true,
-            of_router(json!({"enabled": false})),
-        ),
-        (
-            OPENROUTER,
-            Switch,
-            &all,
-            Some(High),
-            true,
-            true,
-            of_router(json!({"enabled": true})),
-        ),
-        (LOCAL, Switch, &all, Some(High), true, true, template(true)),
-        (
-            LOCAL,
-            Switch,
-            &all,
-            Some(High),
-            false,
-            true,
-            template(false),
-        ),
-        (LOCAL, Switch, &all, None, true, true, json!({})),
-    ] {
-        let (api, mut options) = model(base, "m");
-        options.abilities.reasoning = kind;
-        options.abilities.reasoning_off = off;
-        options.abilities.efforts.clone_from(words);
-        options.reasoning = wish;
+    // The server, columns of `ProviderTrial::reasons`, and what a request says.
+    let table = r#"
+        openai     | none   | yes | none minimal low medium high xhigh | high   | yes | - | {}
+        openai     | effort | yes | none minimal low medium high xhigh | -      | yes | - | {}
+        openai     | effort | yes | none minimal low medium high xhigh | off    | no  | - | {"reasoning_effort":"none"}
+        openai     | effort | no  | none minimal low medium high xhigh | off    | yes | - | {"reasoning_effort":"minimal"}
+        openai     | effort | yes | none minimal low medium high xhigh | low    | yes | - | {"reasoning_effort":"low"}
+        openai     | effort | yes | none minimal low medium high xhigh | medium | yes | - | {"reasoning_effort":"medium"}
+        openai     | effort | yes | none minimal low medium high xhigh | high   | yes | - | {"reasoning_effort":"high"}
+        openai     | effort | yes | none minimal low medium high xhigh | max    | yes | - | {"reasoning_effort":"xhigh"}
+        openai     | effort | yes | low high                           | medium | yes | - | {"reasoning_effort":"low"}
+        openai     | effort | yes | low high                           | max    | yes | - | {"reasoning_effort":"high"}
+        local      | effort | yes |                                    | max    | yes | - | {"reasoning_effort":"high"}
+        local      | effort | yes |                                    | medium | yes | - | {"reasoning_effort":"medium"}
+        # Turned off for this request, if the model allows that.
+        openai     | effort | yes | none minimal low medium high xhigh | high   | no  | - | {"reasoning_effort":"none"}
+        openai     | effort | yes | none minimal low medium high xhigh | -      | no  | - | {"reasoning_effort":"none"}
+        openai     | effort | no  | none minimal low medium high xhigh | high   | no  | - | {"reasoning_effort":"high"}
+        openai     | effort | no  | none minimal low medium high xhigh | -      | no  | - | {}
+        openrouter | effort | yes | none minimal low medium high xhigh | high   | yes | - | {"reasoning":{"effort":"high"}}
+        openrouter | effort | yes | none minimal low medium high xhigh | off    | no  | - | {"reasoning":{"enabled":false}}
+        openrouter | switch | yes | none minimal low medium high xhigh | high   | yes | - | {"reasoning":{"enabled":true}}
+        local      | switch | yes | none minimal low medium high xhigh | high   | yes | - | {"chat_template_kwargs":{"enable_thinking":true}}
+        local      | switch | yes | none minimal low medium high xhigh | high   | no  | - | {"chat_template_kwargs":{"enable_thinking":false}}
+        local      | switch | yes | none minimal low medium high xhigh | -      | yes | - | {}
+    "#;
+    for [server, kind, off, efforts, effort, asked, refused, expected] in rows(table) {
+        let base = match server {
+            "openai" => OPENAI,
+            "openrouter" => OPENROUTER,
+            _ => LOCAL,
+        };
+        let (api, options) = model(base, "m");
         let mut trial = ProviderTrial::new(options, "", vec![]);
-        trial.reasoning = reasoning;
+        trial.reasons([kind, off, efforts, effort, asked, refused]);
         trial.user("Hm?");
         let body = trial.body(&api);
         let names = ["reasoning_effort", "reasoning", "chat_template_kwargs"];
@@ -226,8 +103,8 @@ fn efforts_use_the_names_of_model_and_server() {
             .filter(|(name, _)| names.contains(&name.as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let case = format!("{base} {kind:?} {wish:?} reasoning {reasoning} off {off}");
-        assert_eq!(Value::Object(told), expected, "{case}");
+        let case = format!("{server} {kind} {effort} reasoning {asked} off {off}");
+        assert_eq!(json!(told).to_string(), expected, "{case}");
         trial.without.insert(Feature::Reasoning);
         let body = trial.body(&api).to_string();
         assert!(

@@ -1,5 +1,6 @@
 //! Tests of the bodies of requests.
 
+use aside_test_table::rows;
 use aside_turn::{
     inquiry::{CallResult, Message},
     response::Feature,
@@ -81,116 +82,42 @@ fn inquiries_append_results_and_a_question() {
 
 #[test]
 fn reasoning_options_of_requests() {
-    let table = [
-        // Columns: efforts, can be turned off, configured, requested, refused; expected effort.
-        ("low medium high xhigh", false, None, true, None, ""),
-        (
-            "low medium high xhigh",
-            false,
-            Some(ReasoningEffort::Off),
-            true,
-            None,
-            "low",
-        ),
-        (
-            "low medium high xhigh",
-            false,
-            Some(ReasoningEffort::Low),
-            true,
-            None,
-            "low",
-        ),
-        (
-            "low medium high xhigh",
-            false,
-            Some(ReasoningEffort::High),
-            true,
-            None,
-            "high",
-        ),
-        (
-            "low medium high xhigh",
-            false,
-            Some(ReasoningEffort::Max),
-            true,
-            None,
-            "xhigh",
-        ),
-        (
-            "low medium high xhigh",
-            false,
-            Some(ReasoningEffort::High),
-            false,
-            None,
-            "high",
-        ),
-        ("none minimal low high max", true, None, true, None, ""),
-        ("none minimal low high max", true, None, false, None, "none"),
-        (
-            "none minimal low high max",
-            true,
-            Some(ReasoningEffort::Off),
-            false,
-            None,
-            "none",
-        ),
-        (
-            "none minimal low high max",
-            true,
-            Some(ReasoningEffort::Off),
-            false,
-            Some(Feature::ReasoningOff),
-            "minimal",
-        ),
-        (
-            "none minimal low high max",
-            true,
-            Some(ReasoningEffort::Medium),
-            true,
-            None,
-            "low",
-        ),
-        (
-            "none minimal low high max",
-            true,
-            Some(ReasoningEffort::Max),
-            true,
-            None,
-            "max",
-        ),
-        (
-            "none minimal low high max",
-            true,
-            Some(ReasoningEffort::Max),
-            true,
-            Some(Feature::Reasoning),
-            "nothing",
-        ),
-        ("", true, Some(ReasoningEffort::Max), true, None, "high"),
-    ];
-    for (row, (efforts, reasoning_off, configured, asked, refused, expected)) in
-        table.into_iter().enumerate()
-    {
-        let mut options = sol();
-        options.abilities.efforts = words(efforts);
-        options.abilities.reasoning_off = reasoning_off;
-        options.reasoning = configured;
-        let mut trial = conversation(options);
-        trial.reasoning = asked;
-        trial.without.extend(refused);
+    // Columns of `ProviderTrial::reasons`, and the effort in the request.
+    let table = "
+        effort | no  | low medium high xhigh     | -      | yes | -             | summary
+        effort | no  | low medium high xhigh     | off    | yes | -             | low
+        effort | no  | low medium high xhigh     | low    | yes | -             | low
+        effort | no  | low medium high xhigh     | high   | yes | -             | high
+        effort | no  | low medium high xhigh     | max    | yes | -             | xhigh
+        effort | no  | low medium high xhigh     | high   | no  | -             | high
+        effort | yes | none minimal low high max | -      | yes | -             | summary
+        effort | yes | none minimal low high max | -      | no  | -             | none
+        effort | yes | none minimal low high max | off    | no  | -             | none
+        effort | yes | none minimal low high max | off    | no  | reasoning_off | minimal
+        effort | yes | none minimal low high max | medium | yes | -             | low
+        effort | yes | none minimal low high max | max    | yes | -             | max
+        effort | yes | none minimal low high max | max    | yes | reasoning     | nothing
+        effort | yes |                           | max    | yes | -             | high
+    ";
+    for [kind, off, efforts, effort, asked, refused, expected] in rows(table) {
+        let mut trial = conversation(sol());
+        trial.reasons([kind, off, efforts, effort, asked, refused]);
         trial.user("Why?");
         let body = trial.body(&API);
         let expected = match expected {
             "nothing" => Value::Null,
             "none" => json!({"effort": "none"}),
-            "" => json!({"summary": "auto", "context": "all_turns"}),
+            "summary" => json!({"summary": "auto", "context": "all_turns"}),
             effort => json!({"effort": effort, "summary": "auto", "context": "all_turns"}),
         };
-        assert_eq!(body["reasoning"], expected, "row {row}");
+        assert_eq!(
+            body["reasoning"], expected,
+            "{efforts} {off} {effort} {asked} {refused}"
+        );
         assert_eq!(
             body.get("include").is_some(),
             !expected.is_null(),
-            "row {row}"
+            "{efforts} {off} {effort} {asked} {refused}"
         );
     }
     let mut plain = sol();

@@ -1,11 +1,16 @@
 //! What fits each type, what stands for it in text, and how it is put in words.
 
+use aside_test_table::rows;
 use serde_json::json;
 
 use super::*;
 
 fn of(answer_type: Value) -> AnswerType {
     serde_json::from_value(answer_type).expect("a type of answer")
+}
+
+fn read(answer_type: &str) -> AnswerType {
+    serde_json::from_str(answer_type).expect("a type of answer")
 }
 
 fn accepted(answer_type: &AnswerType, value: &Value) -> Option<Value> {
@@ -24,8 +29,7 @@ fn the_tagged_form_is_read_and_written() {
         r#"{"type":"text"}"#,
         r#"{"type":"text","minimum":1,"maximum":9,"format":"date-time"}"#,
     ] {
-        let answer_type: AnswerType = serde_json::from_str(json).expect("a type of answer");
-        assert_eq!(serde_json::to_string(&answer_type).expect("JSON"), json);
+        assert_eq!(serde_json::to_string(&read(json)).expect("JSON"), json);
     }
     let short = of(json!({"type": "number", "minimum": null}));
     assert_eq!(short, of(json!({"type": "number", "integer": false})));
@@ -43,47 +47,26 @@ fn the_tagged_form_is_read_and_written() {
 
 #[test]
 fn bounds_that_leave_nothing_are_broken() {
-    let check = |answer_type: Value, is_whole: bool| {
-        let checked = of(answer_type.clone()).check();
-        assert_eq!(checked.is_ok(), is_whole, "{answer_type}: {checked:?}");
-    };
-    check(json!({"type": "number", "minimum": 1, "maximum": 1}), true);
-    check(json!({"type": "number", "minimum": 2, "maximum": 1}), false);
-    check(
-        json!({"type": "number", "minimum": 1.2, "maximum": 1.8}),
-        true,
-    );
-    check(
-        json!({"type": "number", "integer": true, "minimum": 1.2, "maximum": 1.8}),
-        false,
-    );
-    check(
-        json!({"type": "number", "integer": true, "minimum": 1.2, "maximum": 2}),
-        true,
-    );
-    check(json!({"type": "text", "minimum": 3, "maximum": 3}), true);
-    check(json!({"type": "text", "minimum": 4, "maximum": 3}), false);
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 2}),
-        true,
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 3}),
-        false,
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 2, "maximum": 1}),
-        false,
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "maximum": 0}),
-        true,
-    );
-    check(json!({"type": "multi_select", "options": []}), false);
-    check(
-        json!({"type": "multi_select", "options": ["a", "a"]}),
-        false,
-    );
+    let table = r#"
+        true  | {"type": "number", "minimum": 1, "maximum": 1}
+        false | {"type": "number", "minimum": 2, "maximum": 1}
+        true  | {"type": "number", "minimum": 1.2, "maximum": 1.8}
+        false | {"type": "number", "integer": true, "minimum": 1.2, "maximum": 1.8}
+        true  | {"type": "number", "integer": true, "minimum": 1.2, "maximum": 2}
+        true  | {"type": "text", "minimum": 3, "maximum": 3}
+        false | {"type": "text", "minimum": 4, "maximum": 3}
+        true  | {"type": "multi_select", "options": ["a", "b"], "minimum": 2}
+        false | {"type": "multi_select", "options": ["a", "b"], "minimum": 3}
+        false | {"type": "multi_select", "options": ["a", "b"], "minimum": 2, "maximum": 1}
+        true  | {"type": "multi_select", "options": ["a", "b"], "maximum": 0}
+        false | {"type": "multi_select", "options": []}
+        false | {"type": "multi_select", "options": ["a", "a"]}
+    "#;
+    for [is_whole, answer_type] in rows(table) {
+        let checked = read(answer_type).check();
+        let found = checked.is_ok().to_string();
+        assert_eq!(found, is_whole, "{answer_type}: {checked:?}");
+    }
 }
 
 #[test]
@@ -221,50 +204,22 @@ fn a_person_writes_options_by_text_or_number() {
 
 #[test]
 fn what_fits_is_said_with_its_bounds() {
-    let check = |answer_type: Value, expected: &str| {
-        assert_eq!(of(answer_type).expectation(), expected);
-    };
-    check(json!({"type": "number"}), "The answer must be a number.");
-    check(
-        json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10}),
-        "The answer must be a whole number between 1 and 10.",
-    );
-    check(
-        json!({"type": "number", "minimum": 0.5}),
-        "The answer must be a number of at least 0.5.",
-    );
-    check(
-        json!({"type": "number", "maximum": -3}),
-        "The answer must be a number of at most -3.",
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"]}),
-        "The answer must be a list of any of: a, b.",
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 2}),
-        "The answer must be a list of at least 1 and at most 2 of: a, b.",
-    );
-    check(
-        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 1}),
-        "The answer must be a list of exactly 1 of: a, b.",
-    );
-    check(
-        json!({"type": "text", "minimum": 2, "maximum": 5}),
-        "The answer must be text of at least 2 and at most 5 characters.",
-    );
-    check(
-        json!({"type": "text", "format": "email"}),
-        "The answer must be an email address.",
-    );
-    check(
-        json!({"type": "text", "format": "uri", "maximum": 80}),
-        "The answer must be a URI of at most 80 characters.",
-    );
-    check(
-        json!({"type": "text"}),
-        "The answer must be a text that is not empty.",
-    );
+    let table = r#"
+        {"type": "number"} | The answer must be a number.
+        {"type": "number", "integer": true, "minimum": 1, "maximum": 10} | The answer must be a whole number between 1 and 10.
+        {"type": "number", "minimum": 0.5} | The answer must be a number of at least 0.5.
+        {"type": "number", "maximum": -3} | The answer must be a number of at most -3.
+        {"type": "multi_select", "options": ["a", "b"]} | The answer must be a list of any of: a, b.
+        {"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 2} | The answer must be a list of at least 1 and at most 2 of: a, b.
+        {"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 1} | The answer must be a list of exactly 1 of: a, b.
+        {"type": "text", "minimum": 2, "maximum": 5} | The answer must be text of at least 2 and at most 5 characters.
+        {"type": "text", "format": "email"} | The answer must be an email address.
+        {"type": "text", "format": "uri", "maximum": 80} | The answer must be a URI of at most 80 characters.
+        {"type": "text"} | The answer must be a text that is not empty.
+    "#;
+    for [answer_type, expected] in rows(table) {
+        assert_eq!(read(answer_type).expectation(), expected);
+    }
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use aside_test_table::rows;
+
 use super::*;
 
 const CHUNK: usize = 64 * 1024;
@@ -66,70 +68,56 @@ const NOTE: &str = r#"{"jsonrpc":"2.0","method":"note"}"#;
 fn a_header_names_one_length_within_the_bound() {
     let long = format!("X: {}\r\n", "x".repeat(MAX_HEADER));
     let just = format!("X: {}\r\n", "x".repeat(MAX_HEADER - 29));
-    let table: &[(&str, &str)] = &[
-        ("Content-Length: 33\r\n\r\n", NOTE),
-        ("content-length:33\r\n\r\n", NOTE),
-        ("CONTENT-LENGTH: \t 0033 \r\n\r\n", NOTE),
-        ("Content-Length: 33\n\n", NOTE),
-        (
-            "Content-Type: text/plain; charset=latin1\r\nContent-Length: 33\r\n\r\n",
-            NOTE,
-        ),
-        (
-            "A: 1\r\nB:\r\nC_d: e:f\r\nContent-Length: 33\r\nG: h\r\n\r\n",
-            NOTE,
-        ),
-        (&(just + "Content-Length: 33\r\n\r\n"), NOTE),
-        ("\r\n", "has no Content-Length"),
-        ("Content-Type: x\r\n\r\n", "has no Content-Length"),
-        ("Content-Length\r\n\r\n", "not `Name: value`"),
-        ("{\"jsonrpc\":\"2.0\"}\r\n\r\n", "not `Name: value`"),
-        (": 33\r\n\r\n", "not `Name: value`"),
-        ("Content Length: 33\r\n\r\n", "not `Name: value`"),
-        (" Content-Length: 33\r\n\r\n", "not `Name: value`"),
-        (
-            "Content-Length: 33\r\nContent-Length: 33\r\n\r\n",
-            "two Content-Lengths",
-        ),
-        ("Content-Length:\r\n\r\n", "is \"\", not a number"),
-        ("Content-Length: -1\r\n\r\n", "is \"-1\", not a number"),
-        ("Content-Length: +33\r\n\r\n", "is \"+33\", not a number"),
-        ("Content-Length: 0x21\r\n\r\n", "is \"0x21\", not a number"),
-        (
-            "Content-Length: 3\u{1b}[3\r\n\r\n",
-            "is \"3\\u{1b}[3\", not a number",
-        ),
-        (
-            "Content-Length: 1073741825\r\n\r\n",
-            "is 1073741825, over 1073741824",
-        ),
-        (
-            "Content-Length: 9223372036854775808\r\n\r\n",
-            "is 9223372036854775808, over",
-        ),
-        (
-            "Content-Length: 99999999999999999999999\r\n\r\n",
-            "is 99999999999999999999999, over",
-        ),
-        (&long, "longer than 8192 bytes"),
-        (&"x".repeat(1024 * 1024), "longer than 8192 bytes"),
-    ];
-    for (header, outcome) in table {
-        let bytes = [header.as_bytes(), NOTE.as_bytes()].concat();
-        let cuts = cut_in(&[&bytes]);
-        let [cut] = cuts.as_slice() else {
-            panic!("{header:?}: {cuts:?}")
-        };
-        let expected = if *outcome == NOTE {
-            cut == NOTE
-        } else {
-            cut.contains(outcome)
-        };
-        assert!(expected, "{header:?}: {cut}");
-        assert_eq!(cut.starts_with("broken"), *outcome != NOTE, "{header:?}");
-        let single: Vec<_> = bytes.chunks(1).collect();
-        assert_eq!(cut_in(&single), cuts, "{header:?} byte by byte");
+    check_header(&(just + "Content-Length: 33\r\n\r\n"), NOTE);
+    check_header(&long, "longer than 8192 bytes");
+    check_header(&"x".repeat(1024 * 1024), "longer than 8192 bytes");
+    check_header(" Content-Length: 33\r\n\r\n", "not `Name: value`");
+    let control = "Content-Length: 3\u{1b}[3\r\n\r\n";
+    check_header(control, "is \"3\\u{1b}[3\", not a number");
+    let table = r#"
+        Content-Length: 33\r\n\r\n | NOTE
+        content-length:33\r\n\r\n | NOTE
+        CONTENT-LENGTH: \t 0033 \r\n\r\n | NOTE
+        Content-Length: 33\n\n | NOTE
+        Content-Type: text/plain; charset=latin1\r\nContent-Length: 33\r\n\r\n | NOTE
+        A: 1\r\nB:\r\nC_d: e:f\r\nContent-Length: 33\r\nG: h\r\n\r\n | NOTE
+        \r\n | has no Content-Length
+        Content-Type: x\r\n\r\n | has no Content-Length
+        Content-Length\r\n\r\n | not `Name: value`
+        {"jsonrpc":"2.0"}\r\n\r\n | not `Name: value`
+        : 33\r\n\r\n | not `Name: value`
+        Content Length: 33\r\n\r\n | not `Name: value`
+        Content-Length: 33\r\nContent-Length: 33\r\n\r\n | two Content-Lengths
+        Content-Length:\r\n\r\n | is "", not a number
+        Content-Length: -1\r\n\r\n | is "-1", not a number
+        Content-Length: +33\r\n\r\n | is "+33", not a number
+        Content-Length: 0x21\r\n\r\n | is "0x21", not a number
+        Content-Length: 1073741825\r\n\r\n | is 1073741825, over 1073741824
+        Content-Length: 9223372036854775808\r\n\r\n | is 9223372036854775808, over
+        Content-Length: 99999999999999999999999\r\n\r\n | is 99999999999999999999999, over
+    "#;
+    for [header, outcome] in rows(table) {
+        let header = header.replace(r"\r", "\r").replace(r"\n", "\n");
+        let outcome = if outcome == "NOTE" { NOTE } else { outcome };
+        check_header(&header.replace(r"\t", "\t"), outcome);
     }
+}
+
+fn check_header(header: &str, outcome: &str) {
+    let bytes = [header.as_bytes(), NOTE.as_bytes()].concat();
+    let cuts = cut_in(&[&bytes]);
+    let [cut] = cuts.as_slice() else {
+        panic!("{header:?}: {cuts:?}")
+    };
+    let expected = if outcome == NOTE {
+        cut == NOTE
+    } else {
+        cut.contains(outcome)
+    };
+    assert!(expected, "{header:?}: {cut}");
+    assert_eq!(cut.starts_with("broken"), outcome != NOTE, "{header:?}");
+    let single: Vec<_> = bytes.chunks(1).collect();
+    assert_eq!(cut_in(&single), cuts, "{header:?} byte by byte");
 }
 
 #[test]
@@ -137,145 +125,67 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
     let deep = "[".repeat(100_000);
     let (just, over) = (nested(MAX_DEPTH), nested(MAX_DEPTH + 1));
     let in_text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":["{deep}\"[["]}}"#);
-    let table: &[(&[u8], &str)] = &[
-        (NOTE.as_bytes(), NOTE),
-        (
-            br#"{"jsonrpc":"2.0","id":1,"result":null}"#,
-            r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
-        ),
-        (just.as_bytes(), &just),
-        (in_text.as_bytes(), &in_text),
-        (
-            over.as_bytes(),
-            "-32700 the message is nested deeper than 127 levels",
-        ),
-        (deep.as_bytes(), "-32700 the message is nested deeper"),
-        (
-            br#"{"jsonrpc":"2.0","method":"exit"}"#,
-            r#"Exit {"jsonrpc""#,
-        ),
-        (
-            br#"{"method":"\u0065xit","jsonrpc":"2.0","params":null}"#,
-            "Exit ",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"exit","id":1}"#,
-            r#"{"jsonrpc""#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"m","params":{"method":"exit"}}"#,
-            r#"{"jsonrpc""#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","id":"a","method":"shutdown"}"#,
-            "Shutdown ",
-        ),
-        (br#"{"jsonrpc":"2.0","method":"shutdown"}"#, r#"{"jsonrpc""#),
-        (b"", "-32700 the message is not JSON"),
-        (b"exit", "-32700 the message is not JSON"),
-        (
-            br#"{"jsonrpc":"2.0","method":"m"}}"#,
-            "-32700 the message is not JSON",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"m""#,
-            "-32700 the message is not JSON",
-        ),
-        (
-            b"]]]]{\"jsonrpc\":\"2.0\"",
-            "-32700 the message is not JSON",
-        ),
-        (b"\"never closed \\", "-32700 the message is not JSON"),
-        (
-            br#"{"jsonrpc":"2.0","method":"m","params":[1e999]}"#,
-            "-32700 the message is not JSON",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"m","params":["\ud800"]}"#,
-            "-32700 the message is not JSON",
-        ),
-        (
-            b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}",
-            "-32700 the message is not UTF-8",
-        ),
-        (b"\xed\xa0\x80", "-32700 the message is not UTF-8"),
-        (b"null", "-32600 the message is not a JSON-RPC"),
-        (b"[]", "-32600 the message is not a JSON-RPC"),
-        (
-            br#"[{"jsonrpc":"2.0","method":"m"}]"#,
-            "-32600 the message is not a JSON-RPC",
-        ),
-        (br#"{"method":"m"}"#, "-32600 the message is not a JSON-RPC"),
-        (
-            br#"{"jsonrpc":"1.0","method":"m"}"#,
-            "-32600 the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":7}"#,
-            "-32600 the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"m","id":1.5}"#,
-            "-32600 the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"m","method":"m"}"#,
-            "-32600 the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"1.0","method":"m","id":"a"}"#,
-            "-32600 of \"a\" the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":7,"id":7}"#,
-            "-32600 of 7 the message is not a JSON-RPC",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","id":7}"#,
-            "-32600 of 7 the message is not a JSON-RPC 2.0 message: it has no method",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"aside/turn/start","id":7,"params":[]}"#,
-            "-32602 of 7 the params of aside/turn/start are an object, not a list",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"$/unknown","id":7,"params":{}}"#,
-            "-32601 of 7 there is no request $/unknown",
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"$/unknown","params":{}}"#,
-            r#"{"jsonrpc":"2.0","method":"$/unknown","params":{}}"#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"shutdown","id":7,"params":null}"#,
-            r#"Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}"#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"shutdown","id":7,"params":{}}"#,
-            r#"Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}"#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"exit","params":{}}"#,
-            r#"Exit {"jsonrpc":"2.0","method":"exit"}"#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"aside/conversation/list","id":7}"#,
-            r#"{"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}"#,
-        ),
-        (
-            br#"{"jsonrpc":"2.0","method":"aside/conversation/list","id":7,"params":null}"#,
-            r#"{"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}"#,
-        ),
-    ];
-    for (body, outcome) in table {
-        let body_text = String::from_utf8_lossy(body);
-        let cuts = cut_in(&[&framed(body), &framed(NOTE)]);
-        let [cut, next] = cuts.as_slice() else {
-            panic!("{body_text}: {cuts:?}")
-        };
-        assert!(cut.starts_with(outcome), "{body_text}: {cut}");
-        assert_eq!(next, NOTE, "{body_text}");
+    let too_deep = "-32700 the message is nested deeper than 127 levels";
+    check_body(NOTE.as_bytes(), NOTE);
+    check_body(just.as_bytes(), &just);
+    check_body(in_text.as_bytes(), &in_text);
+    check_body(over.as_bytes(), too_deep);
+    check_body(deep.as_bytes(), too_deep);
+    for not_utf8 in [
+        &b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}"[..],
+        b"\xed\xa0\x80",
+    ] {
+        check_body(not_utf8, "-32700 the message is not UTF-8");
     }
+    let table = r#"
+        {"jsonrpc":"2.0","id":1,"result":null} | {"jsonrpc":"2.0","id":1,"result":null}
+        {"jsonrpc":"2.0","method":"exit"} | Exit {"jsonrpc"
+        {"method":"\u0065xit","jsonrpc":"2.0","params":null} | Exit {
+        {"jsonrpc":"2.0","method":"exit","id":1} | {"jsonrpc"
+        {"jsonrpc":"2.0","method":"m","params":{"method":"exit"}} | {"jsonrpc"
+        {"jsonrpc":"2.0","id":"a","method":"shutdown"} | Shutdown {
+        {"jsonrpc":"2.0","method":"shutdown"} | {"jsonrpc"
+         | -32700 the message is not JSON
+        exit | -32700 the message is not JSON
+        {"jsonrpc":"2.0","method":"m"}} | -32700 the message is not JSON
+        {"jsonrpc":"2.0","method":"m" | -32700 the message is not JSON
+        ]]]]{"jsonrpc":"2.0" | -32700 the message is not JSON
+        "never closed \ | -32700 the message is not JSON
+        {"jsonrpc":"2.0","method":"m","params":[1e999]} | -32700 the message is not JSON
+        {"jsonrpc":"2.0","method":"m","params":["\ud800"]} | -32700 the message is not JSON
+        null | -32600 the message is not a JSON-RPC
+        [] | -32600 the message is not a JSON-RPC
+        [{"jsonrpc":"2.0","method":"m"}] | -32600 the message is not a JSON-RPC
+        {"method":"m"} | -32600 the message is not a JSON-RPC
+        {"jsonrpc":"1.0","method":"m"} | -32600 the message is not a JSON-RPC
+        {"jsonrpc":"2.0","method":7} | -32600 the message is not a JSON-RPC
+        {"jsonrpc":"2.0","method":"m","id":1.5} | -32600 the message is not a JSON-RPC
+        {"jsonrpc":"2.0","method":"m","method":"m"} | -32600 the message is not a JSON-RPC
+        {"jsonrpc":"1.0","method":"m","id":"a"} | -32600 of "a" the message is not a JSON-RPC
+        {"jsonrpc":"2.0","method":7,"id":7} | -32600 of 7 the message is not a JSON-RPC
+        {"jsonrpc":"2.0","id":7} | -32600 of 7 the message is not a JSON-RPC 2.0 message: it has no method
+        {"jsonrpc":"2.0","method":"aside/turn/start","id":7,"params":[]} | -32602 of 7 the params of aside/turn/start are an object, not a list
+        {"jsonrpc":"2.0","method":"$/unknown","id":7,"params":{}} | -32601 of 7 there is no request $/unknown
+        {"jsonrpc":"2.0","method":"$/unknown","params":{}} | {"jsonrpc":"2.0","method":"$/unknown","params":{}}
+        {"jsonrpc":"2.0","method":"shutdown","id":7,"params":null} | Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}
+        {"jsonrpc":"2.0","method":"shutdown","id":7,"params":{}} | Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}
+        {"jsonrpc":"2.0","method":"exit","params":{}} | Exit {"jsonrpc":"2.0","method":"exit"}
+        {"jsonrpc":"2.0","method":"aside/conversation/list","id":7} | {"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}
+        {"jsonrpc":"2.0","method":"aside/conversation/list","id":7,"params":null} | {"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}
+    "#;
+    for [body, outcome] in rows(table) {
+        check_body(body.as_bytes(), outcome);
+    }
+}
+
+fn check_body(body: &[u8], outcome: &str) {
+    let body_text = String::from_utf8_lossy(body);
+    let cuts = cut_in(&[&framed(body), &framed(NOTE)]);
+    let [cut, next] = cuts.as_slice() else {
+        panic!("{body_text}: {cuts:?}")
+    };
+    assert!(cut.starts_with(outcome), "{body_text}: {cut}");
+    assert_eq!(next, NOTE, "{body_text}");
 }
 
 #[test]
