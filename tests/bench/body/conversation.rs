@@ -3,10 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use aside_base::api::ApiKind;
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-};
+use aside_model_server::{ServedApi, play::ModelReply};
 use aside_provider::{
     FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
     client::HttpClient,
@@ -192,6 +189,6 @@ pub(crate) fn reply(kind: ApiKind) -> Vec<u8> {
         ApiKind::Ollama => ServedApi::Ollama,
         other => panic!("no response of {other:?} is known here"),
     };
-    let play = ModelReply::new("").say(ReplyItem::text("Done."));
+    let play = ModelReply::new("").text("Done.");
     play.stream(api).to_vec()
 }

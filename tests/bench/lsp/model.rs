@@ -9,7 +9,7 @@ use std::{
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, PlayedPieces, ReplyItem},
+    play::{ModelReply, PlayedPieces},
     server::{BodyPart, ModelServer, ServedReply},
 };
 use bytes::Bytes;
@@ -64,7 +64,7 @@ pub(crate) fn config_of(url: &str) -> Value {
 /// Says a text in these pieces.
 pub(crate) fn text<const N: usize>(pieces: &[&str; N]) -> ServedReply {
     ModelReply::new("bench")
-        .say(ReplyItem::text(PlayedPieces::from(*pieces)))
+        .text(PlayedPieces::from(*pieces))
         .reply(API)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn calls(tool: &str, arguments: &[Value]) -> ServedReply {
     let calls = arguments.iter().enumerate();
     let play = calls.fold(ModelReply::new("bench"), |play, (number, arguments)| {
         let id = format!("call_{number}");
-        play.say(ReplyItem::call(&id, tool, arguments.to_string()))
+        play.call(&id, tool, arguments.to_string())
     });
     play.reply(API)
 }

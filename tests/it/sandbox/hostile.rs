@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, env, fs, os::unix::fs::PermissionsExt, path::Pa
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{ModelServer, Received, ServedReply},
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -248,9 +248,7 @@ fn replies(received: &Received) -> ServedReply {
         .any(|it| it["role"] == "tool");
     let mut reply = ModelReply::new("hostile");
     if has_results {
-        return reply
-            .say(ReplyItem::text("Done."))
-            .reply(ServedApi::OpenaiChat);
+        return reply.text("Done.").reply(ServedApi::OpenaiChat);
     }
     let offered: Vec<_> = received.json["tools"]
         .as_array()
@@ -267,7 +265,7 @@ fn replies(received: &Received) -> ServedReply {
     ];
     for (name, arguments) in calls {
         if offered.iter().any(|tool| tool["function"]["name"] == name) {
-            reply = reply.say(ReplyItem::call(name, name, arguments.to_string()));
+            reply = reply.call(name, name, arguments.to_string());
         }
     }
     reply.reply(ServedApi::OpenaiChat)

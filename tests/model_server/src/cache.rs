@@ -70,7 +70,6 @@ pub struct CachePrices {
 }
 
 /// What a request costs in US dollars, with so many tokens of output.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "no request has 2^53 tokens")]
 pub fn dollars(cached: &CachedTokens, output: u64, prices: CachePrices) -> f64 {
     let short = cached.written.saturating_sub(cached.long);

@@ -62,13 +62,11 @@ pub struct CheckedRequest<'a> {
 
 impl<'a> CheckedRequest<'a> {
     /// A request whose body names the model, with the current version and no beta header.
-    #[must_use]
     pub fn new(api: ServedApi, body: &'a Value) -> Self {
         Self::to(api, body["model"].as_str().unwrap_or_default(), body)
     }
 
     /// A request to a model that is named outside of the body.
-    #[must_use]
     pub fn to(api: ServedApi, model: &'a str, body: &'a Value) -> Self {
         Self {
             api,
@@ -94,7 +92,6 @@ const CURRENT: &str = "2026-10-21";
 type CheckRule = fn(&CheckedRequest, &EarlierReplies, &mut CheckFindings);
 
 /// The rules that a request breaks, one sentence each, headed by the JSON pointer of the place. Empty: fine.
-#[must_use]
 pub fn check(request: &CheckedRequest, seen: &EarlierReplies) -> Vec<String> {
     let mut found = CheckFindings::default();
     if request.body.is_object() {

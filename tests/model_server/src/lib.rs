@@ -42,7 +42,6 @@ impl ServedApi {
     ];
 
     /// The folder of its samples below `wire/`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",

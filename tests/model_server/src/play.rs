@@ -2,10 +2,10 @@
 //!
 //! A test says what the model says, how it ends and what it cost; [`ModelReply::stream`] writes it as the API would:
 //! ```
-//! # use aside_model_server::{ServedApi, play::{ModelReply, ReplyItem}};
+//! # use aside_model_server::{ServedApi, play::ModelReply};
 //! let reply = ModelReply::new("the conversation so far")
-//!     .say(ReplyItem::reasoning("Search two places."))
-//!     .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"src"}"#));
+//!     .reasoning("Search two places.")
+//!     .call("call_1", "fs_grep", r#"{"path":"src"}"#);
 //! for api in ServedApi::ALL {
 //!     assert!(!reply.stream(api).is_empty());
 //! }
@@ -33,7 +33,6 @@ pub struct PlayedPieces(Vec<String>);
 
 impl PlayedPieces {
     /// All pieces together.
-    #[must_use]
     pub fn whole(&self) -> String {
         self.0.concat()
     }
@@ -104,19 +103,16 @@ pub enum ReplyItem {
 
 impl ReplyItem {
     /// Text for the user.
-    #[must_use]
     pub fn text(text: impl Into<PlayedPieces>) -> Self {
         Self::Text(text.into())
     }
 
     /// Reasoning that may be read.
-    #[must_use]
     pub fn reasoning(text: impl Into<PlayedPieces>) -> Self {
         Self::Reasoning(text.into())
     }
 
     /// A tool call.
-    #[must_use]
     pub fn call(id: &str, name: &str, arguments: impl Into<PlayedPieces>) -> Self {
         Self::Call {
             id: id.into(),
@@ -149,7 +145,6 @@ pub enum PlayedFinish {
 
 impl PlayedFinish {
     /// Whether the API has it.
-    #[must_use]
     pub fn exists_in(&self, api: ServedApi) -> bool {
         match self {
             Self::Stop | Self::MaxTokens | Self::MalformedCall => true,
@@ -222,7 +217,6 @@ pub struct ModelReply {
 impl ModelReply {
     /// A reply that says nothing yet. What it signs is bound to `binding`, which stands for the conversation before
     /// it.
-    #[must_use]
     pub fn new(binding: &str) -> Self {
         Self {
             binding: binding.into(),
@@ -232,21 +226,33 @@ impl ModelReply {
     }
 
     /// Says this next.
-    #[must_use]
     pub fn say(mut self, said: ReplyItem) -> Self {
         self.said.push(said);
         self
     }
 
+    /// Says a text for the user.
+    pub fn text(self, text: impl Into<PlayedPieces>) -> Self {
+        self.say(ReplyItem::text(text))
+    }
+
+    /// Says reasoning that may be read.
+    pub fn reasoning(self, text: impl Into<PlayedPieces>) -> Self {
+        self.say(ReplyItem::reasoning(text))
+    }
+
+    /// Calls a tool.
+    pub fn call(self, id: &str, name: &str, arguments: impl Into<PlayedPieces>) -> Self {
+        self.say(ReplyItem::call(id, name, arguments))
+    }
+
     /// How it ends.
-    #[must_use]
     pub fn finish(mut self, finish: PlayedFinish) -> Self {
         self.finish = finish;
         self
     }
 
     /// Breaks with an error after so many items. The last of these is still open: it has no end.
-    #[must_use]
     pub fn error_inside(mut self, after_items: usize, fault: PlayedFault) -> Self {
         self.said.truncate(after_items);
         self.fault = Some(fault);
@@ -254,7 +260,6 @@ impl ModelReply {
     }
 
     /// What it cost.
-    #[must_use]
     pub fn tokens(mut self, tokens: PlayedTokens) -> Self {
         self.tokens = tokens;
         self
@@ -262,21 +267,18 @@ impl ModelReply {
 
     /// The number in the ids of the response and of its items; 1 without it. Replies of one conversation need
     /// different ones.
-    #[must_use]
     pub fn number(mut self, number: usize) -> Self {
         self.number = number;
         self
     }
 
     /// The model that says it; without it, the one in the API's samples.
-    #[must_use]
     pub fn model(mut self, model: &str) -> Self {
         self.model = Some(model.into());
         self
     }
 
     /// Which server speaks, where the API is Chat Completions.
-    #[must_use]
     pub fn chat_server(mut self, server: ChatServer) -> Self {
         self.chat_server = server;
         self
@@ -286,7 +288,6 @@ impl ModelReply {
     ///
     /// # Panics
     /// When the API has no such finish: see [`PlayedFinish::exists_in`].
-    #[must_use]
     pub fn stream(&self, api: ServedApi) -> Bytes {
         assert!(
             self.finish.exists_in(api),
@@ -308,7 +309,6 @@ impl ModelReply {
     ///
     /// # Panics
     /// As [`ModelReply::stream`].
-    #[must_use]
     pub fn reply(&self, api: ServedApi) -> ServedReply {
         ServedReply::stream(api, self.stream(api))
     }
@@ -346,9 +346,8 @@ impl ModelReply {
 }
 
 /// A reply of a model that was asked for structured output: the JSON as text.
-#[must_use]
 pub fn structured(json: &Value) -> ModelReply {
-    ModelReply::new("").say(ReplyItem::text(json.to_string()))
+    ModelReply::new("").text(json.to_string())
 }
 
 /// The opaque text that vouches for the item at `index` of a reply to the conversation `binding`.
@@ -356,7 +355,6 @@ pub fn structured(json: &Value) -> ModelReply {
 /// It is Anthropic's `signature` and redacted `data`, where the index counts content blocks; the `encrypted_content`
 /// of Responses, where it counts output items; and Gemini's `thoughtSignature`, of which a reply has one, at index
 /// 0. Chat Completions and Ollama sign nothing.
-#[must_use]
 pub fn signature(api: ServedApi, binding: &str, index: usize) -> String {
     let prefix = match api {
         ServedApi::Anthropic => "EuMC",

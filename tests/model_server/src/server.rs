@@ -60,7 +60,6 @@ pub struct Received {
 
 impl Received {
     /// The text of a header, when it is there and is text.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -96,7 +95,6 @@ impl ModelServer {
     ///
     /// # Panics
     /// When the machine gives no port or no thread.
-    #[must_use]
     pub fn start<F>(handler: F) -> Self
     where
         F: Fn(&Received) -> ServedReply + Send + Sync + 'static,
@@ -133,14 +131,12 @@ impl ModelServer {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The base URL for an API, as people write it in a configuration: OpenAI's with `/v1`, the others without a
     /// version and without a slash at the end.
-    #[must_use]
     pub fn url(&self, api: ServedApi) -> String {
         let version = match api {
             ServedApi::OpenaiResponses | ServedApi::OpenaiChat => "/v1",
@@ -150,19 +146,16 @@ impl ModelServer {
     }
 
     /// All requests so far, in the order in which their bodies were complete.
-    #[must_use]
     pub fn received(&self) -> Vec<Arc<Received>> {
         self.log.books().received.clone()
     }
 
     /// How many connections were accepted so far.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.log.books().connections
     }
 
     /// The responses that the client dropped before their end, in the order in which that was seen.
-    #[must_use]
     pub fn dropped(&self) -> Vec<Dropped> {
         self.log.books().dropped.clone()
     }
@@ -170,14 +163,12 @@ impl ModelServer {
     /// Blocks the thread until `requests` of them have come in all, at most `timeout`. Says whether they came.
     ///
     /// The client must run on another thread meanwhile: a runtime of one thread waits in `spawn_blocking`.
-    #[must_use]
     pub fn wait_for(&self, requests: usize, timeout: Duration) -> bool {
         self.log
             .wait(timeout, |books| books.received.len() >= requests)
     }
 
     /// As [`ModelServer::wait_for`], until the client has dropped `responses` of them in all.
-    #[must_use]
     pub fn wait_for_dropped(&self, responses: usize, timeout: Duration) -> bool {
         self.log
             .wait(timeout, |books| books.dropped.len() >= responses)

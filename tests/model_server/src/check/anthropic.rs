@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::claude::Claude;
 use super::schema::{self, SchemaSubset};
-use super::shape::shape;
+use super::shape::{of_kind, shape, shapes};
 use super::{CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, tools};
 
 pub(super) const RULES: &[CheckRule] = &[
@@ -12,7 +12,6 @@ pub(super) const RULES: &[CheckRule] = &[
     thinking,
     thinking_of_model,
     sampling,
-    output,
     tool_members,
     tool_choice,
     schemas,
@@ -20,11 +19,22 @@ pub(super) const RULES: &[CheckRule] = &[
     betas,
 ];
 
-const MAY: &str = "system:string|array tools:array tool_choice:object thinking:object output_config:object \
+const MAY: &str = "system:string/array tools:array tool_choice:object thinking:object output_config:object \
     cache_control:object stop_sequences:array stream:bool metadata:object \
     service_tier=auto,standard_only speed=standard,fast inference_geo=us,global \
     diagnostics:object container temperature:number top_p:number top_k:integer \
     context_management:object compaction:object thread fallbacks task_budget";
+
+/// Shapes that are the same wherever they stand.
+const PARTS: &str = "
+    /system/*                             | type=text text:string          | cache_control:object citations
+    /output_config                        |                                | effort=low,medium,high,xhigh,max format:object
+    /output_config/format                 | type=json_schema schema:object |
+    /cache_control                        | type=ephemeral                 | ttl=5m,1h
+    /tools/*/cache_control                | type=ephemeral                 | ttl=5m,1h
+    /system/*/cache_control               | type=ephemeral                 | ttl=5m,1h
+    /messages/*/content/*/cache_control   | type=ephemeral                 | ttl=5m,1h
+";
 
 fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let must = if request.counting {
@@ -33,36 +43,25 @@ fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindin
         "model:string max_tokens:integer messages:array"
     };
     shape(found, "", request.body, must, MAY);
+    shapes(found, request.body, PARTS);
     if request.version.is_empty() {
         found.say("", "the header anthropic-version is missing");
     }
 }
 
 /// Members of `thinking` by its type.
-const THINKING: [(&str, &str, &str); 4] = [
-    (
-        "adaptive",
-        "type",
-        "display=summarized,omitted,updates block_binding:object",
-    ),
-    (
-        "enabled",
-        "type budget_tokens:integer",
-        "display=summarized,omitted block_binding:object",
-    ),
-    ("disabled", "type", ""),
-    (
-        "between_tools",
-        "type",
-        "display=summarized,omitted,updates block_binding:object",
-    ),
-];
+const THINKING: &str = "
+    adaptive      | type                       | display=summarized,omitted,updates block_binding:object
+    enabled       | type budget_tokens:integer | display=summarized,omitted block_binding:object
+    disabled      | type                       |
+    between_tools | type                       | display=summarized,omitted,updates block_binding:object
+";
 
 fn thinking(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(thinking) = request.body.get("thinking") else {
         return;
     };
-    let Some((_, must, may)) = THINKING.iter().find(|(kind, ..)| thinking["type"] == *kind) else {
+    let Some([must, may]) = of_kind(THINKING, super::text(thinking, "type")) else {
         found.say("/thinking", "this type is not known");
         return;
     };
@@ -125,28 +124,6 @@ fn sampling(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindi
         } else if !(model_takes || name == "temperature" && value.as_f64() == Some(1.0)) {
             found.say("", format_args!("{} does not take `{name}`", request.model));
         }
-    }
-}
-
-fn output(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    let Some(config) = request.body.get("output_config") else {
-        return;
-    };
-    shape(
-        found,
-        "/output_config",
-        config,
-        "",
-        "effort=low,medium,high,xhigh,max format:object",
-    );
-    if let Some(format) = config.get("format") {
-        shape(
-            found,
-            "/output_config/format",
-            format,
-            "type=json_schema schema:object",
-            "",
-        );
     }
 }
 

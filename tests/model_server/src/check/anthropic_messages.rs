@@ -40,7 +40,7 @@ fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindi
             found,
             &place,
             message,
-            "role=user,assistant,system content:string|array",
+            "role=user,assistant,system content:string/array",
             may,
         );
     }
@@ -58,7 +58,7 @@ const BLOCKS: &[(&str, &str, &str, &str)] = &[
     ("document",          "user assistant",        "type source:object", "cache_control:object title context citations:object"),
     ("search_result",     "user",                  "type content:array source:string title:string", "citations:object"),
     ("tool_use",          "assistant",             "type id:string name:string input:object", "cache_control:object caller:object"),
-    ("tool_result",       "user",                  "type tool_use_id:string", "content:string|array is_error:bool cache_control:object"),
+    ("tool_result",       "user",                  "type tool_use_id:string", "content:string/array is_error:bool cache_control:object"),
     ("thinking",          "assistant",             "type thinking:string signature:string", ""),
     ("redacted_thinking", "assistant",             "type data:string", ""),
     ("tool_addition",     "system",                "type tool:object", ""),
@@ -134,13 +134,6 @@ fn servers_result(kind: &str) -> bool {
 
 fn system(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, block) in elements("/system", &request.body["system"]) {
-        shape(
-            found,
-            &place,
-            block,
-            "type=text text:string",
-            "cache_control:object citations",
-        );
         if block["text"] == "" {
             found.say(&place, "this text is empty");
         }
@@ -340,14 +333,7 @@ fn explicit(body: &Value) -> Vec<(String, &str, &Value)> {
 fn breakpoints(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let explicit = explicit(request.body);
     let automatic = request.body.get("cache_control");
-    for (place, kind, mark) in &explicit {
-        shape(
-            found,
-            &format!("{place}/cache_control"),
-            mark,
-            "type=ephemeral",
-            "ttl=5m,1h",
-        );
+    for (place, kind, _) in &explicit {
         // The shape of other blocks has no such member and says so.
         let empty = request
             .body
@@ -356,9 +342,6 @@ fn breakpoints(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFi
         if empty || servers_own(kind) {
             found.say(place, "this block may not have `cache_control`");
         }
-    }
-    if let Some(mark) = automatic {
-        shape(found, "/cache_control", mark, "type=ephemeral", "ttl=5m,1h");
     }
     let count = explicit.len() + usize::from(automatic.is_some());
     if count > 4 {

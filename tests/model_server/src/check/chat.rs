@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::{self, SchemaSubset};
-use super::shape::shape;
+use super::shape::{of_kind, shape, shapes};
 use super::{
     CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
 };
@@ -21,8 +21,8 @@ pub(super) const RULES: &[CheckRule] = &[
 ];
 
 const OFFICIAL: &str = "max_completion_tokens:integer max_tokens:integer response_format:object tools:array \
-    tool_choice:string|object reasoning_effort=none,minimal,low,medium,high,xhigh,max \
-    parallel_tool_calls:bool stop:string|array stream:bool stream_options:object seed:integer \
+    tool_choice:string/object reasoning_effort=none,minimal,low,medium,high,xhigh,max \
+    parallel_tool_calls:bool stop:string/array stream:bool stream_options:object seed:integer \
     prompt_cache_key:string prompt_cache_options:object temperature:number top_p:number n:integer \
     verbosity=low,medium,high service_tier:string metadata:object store:bool safety_identifier:string";
 
@@ -30,6 +30,15 @@ const OFFICIAL: &str = "max_completion_tokens:integer max_tokens:integer respons
 const ELSEWHERE: &str = "reasoning:object reasoning_format:string chat_template_kwargs:object \
     parse_tool_calls:bool thinking_token_budget:integer random_seed:integer prompt_mode:string \
     top_k:integer min_p:number usage:object provider:object";
+
+/// Shapes that are the same whatever the server.
+const PARTS: &str = "
+    /messages/*/tool_calls/*          | id:string type=function function:object |
+    /messages/*/tool_calls/*/function | name:string arguments:string            |
+    /tools/*                          | type=function function:object           |
+    /tools/*/function                 | name:string                             | description:string parameters:object strict:bool
+    /response_format/json_schema      | name:string                             | schema:object strict:bool description:string
+";
 
 /// Whether the model is one of OpenAI's own, whoever serves it.
 pub(crate) fn of_openai(model: &str) -> bool {
@@ -49,6 +58,7 @@ fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindin
         )
     };
     shape(found, "", request.body, "model:string messages:array", &may);
+    shapes(found, request.body, PARTS);
     if request.body.get("stream_options").is_some() && request.body["stream"] != true {
         found.say("", "`stream_options` is only taken with `stream`");
     }
@@ -70,30 +80,22 @@ fn stop(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings)
 }
 
 /// Members of a message by its role.
-const MESSAGES: [(&str, &str, &str); 5] = [
-    ("developer", "role content:string|array", "name:string"),
-    ("system", "role content:string|array", "name:string"),
-    ("user", "role content:string|array", "name:string"),
-    (
-        "tool",
-        "role tool_call_id:string content:string|array",
-        "name:string",
-    ),
-    (
-        "assistant",
-        "role",
-        "content:string|null tool_calls:array refusal:string|null name:string",
-    ),
-];
+const MESSAGES: &str = "
+    developer | role content:string/array                     | name:string
+    system    | role content:string/array                     | name:string
+    user      | role content:string/array                     | name:string
+    tool      | role tool_call_id:string content:string/array | name:string
+    assistant | role                                          | content:string/null tool_calls:array refusal:string/null name:string
+";
 
 /// What assistant messages carry on other servers.
-const REASONING: &str = "content:string|array|null tool_calls:array refusal:string|null name:string \
+const REASONING: &str = "content:string/array/null tool_calls:array refusal:string/null name:string \
     reasoning_content:string reasoning:string reasoning_details:array prefix:bool";
 
 fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         let role = text(message, "role");
-        let Some((_, must, may)) = MESSAGES.iter().find(|(known, ..)| *known == role) else {
+        let Some([must, may]) = of_kind(MESSAGES, role) else {
             found.say(&place, format_args!("the role `{role}` is not known"));
             continue;
         };
@@ -132,22 +134,7 @@ fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindi
 fn calls(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         for (place, call) in elements(&format!("{place}/tool_calls"), &message["tool_calls"]) {
-            shape(
-                found,
-                &place,
-                call,
-                "id:string type=function function:object",
-                "",
-            );
-            let function = &call["function"];
-            shape(
-                found,
-                &format!("{place}/function"),
-                function,
-                "name:string arguments:string",
-                "",
-            );
-            let arguments = function["arguments"].as_str();
+            let arguments = call["function"]["arguments"].as_str();
             if arguments.is_some_and(|raw| serde_json::from_str::<Value>(raw).is_err()) {
                 found.say(&format!("{place}/function"), "`arguments` is not JSON");
             }
@@ -174,17 +161,9 @@ fn reasoning_comes_back(request: &CheckedRequest, _: &EarlierReplies, found: &mu
 
 fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
-        shape(found, &place, tool, "type=function function:object", "");
-        let (place, function) = (format!("{place}/function"), &tool["function"]);
-        let may = "description:string parameters:object strict:bool";
-        shape(found, &place, function, "name:string", may);
+        let (place, function) = (format!("{place}/function/parameters"), &tool["function"]);
         if function["strict"] == true {
-            schema::strict(
-                found,
-                &format!("{place}/parameters"),
-                &function["parameters"],
-                SchemaSubset::Openai,
-            );
+            schema::strict(found, &place, &function["parameters"], SchemaSubset::Openai);
         }
     }
     let all = elements("/tools", &request.body["tools"]);
@@ -248,20 +227,8 @@ fn response_format(request: &CheckedRequest, _: &EarlierReplies, found: &mut Che
     let Some(inner) = format.get("json_schema") else {
         return;
     };
-    let place = "/response_format/json_schema";
-    shape(
-        found,
-        place,
-        inner,
-        "name:string",
-        "schema:object strict:bool description:string",
-    );
+    let place = "/response_format/json_schema/schema";
     if inner["strict"] == true {
-        schema::strict(
-            found,
-            &format!("{place}/schema"),
-            &inner["schema"],
-            SchemaSubset::Openai,
-        );
+        schema::strict(found, place, &inner["schema"], SchemaSubset::Openai);
     }
 }

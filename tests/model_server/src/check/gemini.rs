@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::{self, SchemaSubset};
-use super::shape::shape;
+use super::shape::shapes;
 use super::{
     CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, seen, text, tools,
 };
@@ -30,30 +30,34 @@ fn generation_of(model: &str) -> f64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
+/// The members of a request, and of its parts.
+const MEMBERS: &str = "
+    | contents:array | systemInstruction:object tools:array toolConfig:object generationConfig:object \
+        safetySettings:array cachedContent:string serviceTier continuationToken:string
+    /systemInstruction | parts:array | role:string
+    /generationConfig | | maxOutputTokens:integer stopSequences:array temperature:number topP:number topK:number \
+        seed:integer candidateCount:integer responseMimeType:string responseJsonSchema:object \
+        responseSchema:object thinkingConfig:object mediaResolution:string
+    /generationConfig/thinkingConfig | | includeThoughts:bool thinkingLevel=MINIMAL,LOW,MEDIUM,HIGH,XHIGH thinkingBudget:integer
+    /contents/* | role=user,model parts:array |
+    /contents/*/parts/* | | text:string inlineData:object fileData:object functionCall:object functionResponse:object \
+        executableCode:object codeExecutionResult:object toolCall:object toolResponse:object thought:bool \
+        thoughtSignature:string partMetadata:object
+    /contents/*/parts/*/functionCall | name:string | id:string args:object
+    /contents/*/parts/*/functionResponse | name:string response:object | id:string parts:array
+    /tools/*/functionDeclarations/* | name:string | description:string parametersJsonSchema:object parameters:object behavior:string
+    /toolConfig/functionCallingConfig | | mode=AUTO,ANY,NONE,VALIDATED allowedFunctionNames:array
+";
+
 fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    let may = "systemInstruction:object tools:array toolConfig:object generationConfig:object \
-        safetySettings:array cachedContent:string serviceTier continuationToken:string";
-    shape(found, "", request.body, "contents:array", may);
-    if let Some(system) = request.body.get("systemInstruction") {
-        shape(
-            found,
-            "/systemInstruction",
-            system,
-            "parts:array",
-            "role:string",
-        );
-    }
+    shapes(found, request.body, MEMBERS);
 }
 
 fn generation(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(config) = request.body.get("generationConfig") else {
         return;
     };
-    let may = "maxOutputTokens:integer stopSequences:array temperature:number topP:number topK:number \
-        seed:integer candidateCount:integer responseMimeType:string responseJsonSchema:object \
-        responseSchema:object thinkingConfig:object mediaResolution:string";
     let place = "/generationConfig";
-    shape(found, place, config, "", may);
     let generation = generation_of(request.model);
     for name in ["temperature", "topP", "topK"]
         .into_iter()
@@ -69,9 +73,6 @@ fn generation(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFin
     let Some(thinking) = config.get("thinkingConfig") else {
         return;
     };
-    let may =
-        "includeThoughts:bool thinkingLevel=MINIMAL,LOW,MEDIUM,HIGH,XHIGH thinkingBudget:integer";
-    shape(found, "/generationConfig/thinkingConfig", thinking, "", may);
     let foreign = if generation >= 3.0 {
         "thinkingBudget"
     } else {
@@ -127,7 +128,6 @@ fn answer_schema(request: &CheckedRequest, _: &EarlierReplies, found: &mut Check
 
 fn contents(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, content) in elements("/contents", &request.body["contents"]) {
-        shape(found, &place, content, "role=user,model parts:array", "");
         if content["parts"].as_array().is_some_and(Vec::is_empty) {
             found.say(&place, "there are no parts");
         }
@@ -160,10 +160,6 @@ fn parts(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings
                     format_args!("a part holds one thing, this one holds {}", kinds.len()),
                 );
             }
-            let may = "text:string inlineData:object fileData:object functionCall:object \
-                functionResponse:object executableCode:object codeExecutionResult:object toolCall:object \
-                toolResponse:object thought:bool thoughtSignature:string partMetadata:object";
-            shape(found, &place, part, "", may);
             inside(found, &place, part);
             let role = text(content, "role");
             if (part.get("functionCall").is_some() && role != "model")
@@ -185,26 +181,10 @@ fn inside(found: &mut CheckFindings, place: &str, part: &Value) {
     if let Some(data) = part.get("inlineData") {
         media::inline(found, &format!("{place}/inlineData"), data);
     }
-    if let Some(call) = part.get("functionCall") {
-        shape(
-            found,
-            &format!("{place}/functionCall"),
-            call,
-            "name:string",
-            "id:string args:object",
-        );
-    }
     let Some(response) = part.get("functionResponse") else {
         return;
     };
     let place = format!("{place}/functionResponse");
-    shape(
-        found,
-        &place,
-        response,
-        "name:string response:object",
-        "id:string parts:array",
-    );
     if let Some(inner) = response["response"].as_object() {
         let known = |key: &str| key == "output" || key == "error";
         if inner.len() != 1 || !inner.keys().all(|key| known(key)) {
@@ -302,9 +282,6 @@ fn declarations(body: &Value) -> Vec<(String, &Value)> {
 fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let declarations = declarations(request.body);
     for (place, declaration) in &declarations {
-        let may =
-            "description:string parametersJsonSchema:object parameters:object behavior:string";
-        shape(found, place, declaration, "name:string", may);
         let both = declaration.get("parameters").is_some()
             && declaration.get("parametersJsonSchema").is_some();
         if both {
@@ -337,13 +314,6 @@ fn tool_config(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFi
         return;
     }
     let place = "/toolConfig/functionCallingConfig";
-    shape(
-        found,
-        place,
-        config,
-        "",
-        "mode=AUTO,ANY,NONE,VALIDATED allowedFunctionNames:array",
-    );
     let Some(names) = config["allowedFunctionNames"].as_array() else {
         return;
     };

@@ -105,7 +105,7 @@ pub(super) fn source(found: &mut CheckFindings, place: &str, block: &Value) {
             );
         }
         ("document", "content") => {
-            shape(found, &place, source, "type content:string|array", "");
+            shape(found, &place, source, "type content:string/array", "");
         }
         (_, other) => found.say(
             &place,
@@ -118,7 +118,7 @@ pub(super) fn source(found: &mut CheckFindings, place: &str, block: &Value) {
 pub(super) fn input_part(found: &mut CheckFindings, place: &str, part: &Value) {
     match text(part, "type") {
         "input_image" => {
-            let may = "image_url:string|null file_id:string|null prompt_cache_breakpoint:object";
+            let may = "image_url:string/null file_id:string/null prompt_cache_breakpoint:object";
             shape(
                 found,
                 place,
@@ -130,7 +130,7 @@ pub(super) fn input_part(found: &mut CheckFindings, place: &str, part: &Value) {
             url_or_data(found, place, text(part, "image_url"), IMAGES);
         }
         "input_file" => {
-            let may = "filename:string file_data:string file_url:string file_id:string|null \
+            let may = "filename:string file_data:string file_url:string file_id:string/null \
                 prompt_cache_breakpoint:object";
             shape(found, place, part, "type", may);
             one_of(found, place, part, &["file_data", "file_url", "file_id"]);

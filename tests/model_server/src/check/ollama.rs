@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema;
-use super::shape::shape;
+use super::shape::{of_kind, shape, shapes};
 use super::{
     CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
 };
@@ -13,14 +13,21 @@ pub(super) const RULES: &[CheckRule] = &[
     context,
     think,
     messages,
-    calls,
     pairing,
     tool_members,
     format,
 ];
 
+/// Shapes that are the same wherever they stand.
+const PARTS: &str = "
+    /messages/*/tool_calls/*          | function:object               | id:string
+    /messages/*/tool_calls/*/function | name:string arguments:object  | index:integer
+    /tools/*                          | type=function function:object |
+    /tools/*/function                 | name:string parameters:object | description:string
+";
+
 fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    let may = "tools:array format:string|object think:bool|string stream:bool keep_alive:string|number \
+    let may = "tools:array format:string/object think:bool/string stream:bool keep_alive:string/number \
         options:object truncate:bool shift:bool logprobs:bool top_logprobs:integer";
     if request.body.get("tool_choice").is_some() {
         found.say(
@@ -34,6 +41,7 @@ fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindin
     } else {
         shape(found, "", request.body, "model:string messages:array", may);
     }
+    shapes(found, request.body, PARTS);
 }
 
 /// Without `num_ctx` the server picks a small context and drops old messages without a word.
@@ -65,48 +73,23 @@ fn think(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings
 }
 
 /// Members of a message by its role.
-const MESSAGES: [(&str, &str, &str); 4] = [
-    ("system", "role content:string", ""),
-    ("user", "role content:string", "images:array"),
-    (
-        "assistant",
-        "role content:string",
-        "thinking:string tool_calls:array images:array",
-    ),
-    (
-        "tool",
-        "role content:string tool_name:string tool_call_id:string",
-        "images:array",
-    ),
-];
+const MESSAGES: &str = "
+    system    | role content:string |
+    user      | role content:string | images:array
+    assistant | role content:string | thinking:string tool_calls:array images:array
+    tool      | role content:string tool_name:string tool_call_id:string | images:array
+";
 
 fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         let role = text(message, "role");
-        let Some((_, must, may)) = MESSAGES.iter().find(|(known, ..)| *known == role) else {
+        let Some([must, may]) = of_kind(MESSAGES, role) else {
             found.say(&place, format_args!("the role `{role}` is not known"));
             continue;
         };
         shape(found, &place, message, must, may);
         for (place, image) in elements(&format!("{place}/images"), &message["images"]) {
             media::image(found, &place, image);
-        }
-    }
-}
-
-fn calls(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    for (place, message) in elements("/messages", &request.body["messages"]) {
-        for (place, call) in elements(&format!("{place}/tool_calls"), &message["tool_calls"]) {
-            shape(found, &place, call, "function:object", "id:string");
-            let function = &call["function"];
-            let place = format!("{place}/function");
-            shape(
-                found,
-                &place,
-                function,
-                "name:string arguments:object",
-                "index:integer",
-            );
         }
     }
 }
@@ -132,17 +115,6 @@ fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindin
 }
 
 fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    for (place, tool) in elements("/tools", &request.body["tools"]) {
-        shape(found, &place, tool, "type=function function:object", "");
-        let place = format!("{place}/function");
-        shape(
-            found,
-            &place,
-            &tool["function"],
-            "name:string parameters:object",
-            "description:string",
-        );
-    }
     let all = elements("/tools", &request.body["tools"]);
     let names = all.filter_map(|(place, tool)| Some((place, tool["function"]["name"].as_str()?)));
     tools::names(found, names, "-.:", 64);

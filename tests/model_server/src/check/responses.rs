@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::schema::{self, SchemaSubset};
-use super::shape::shape;
+use super::shape::{shape, shapes};
 use super::{
     CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
 };
@@ -26,14 +26,22 @@ pub(super) const RULES: &[CheckRule] = &[
     breakpoints,
 ];
 
+/// Shapes that are the same wherever they stand.
+const PARTS: &str = "
+    /prompt_cache_options | | mode=implicit,explicit ttl=30m,12h prewarm:bool comparison_response_id:string
+    /reasoning            | | effort=none,minimal,low,medium,high,xhigh,max summary=auto,concise,detailed \
+        context=auto,current_turn,all_turns mode=standard,pro
+    /text                 | | format:object verbosity=low,medium,high
+";
+
 fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
-    let may = "instructions:string|null tools:array tool_choice:string|object parallel_tool_calls:bool \
+    let may = "instructions:string/null tools:array tool_choice:string/object parallel_tool_calls:bool \
         reasoning:object text:object max_output_tokens:integer store:bool include:array \
-        previous_response_id:string|null conversation truncation=disabled,auto context_management:array \
+        previous_response_id:string/null conversation truncation=disabled,auto context_management:array \
         prompt_cache_key:string prompt_cache_options:object prompt_cache_retention=in_memory,24h \
         safety_identifier:string metadata:object stream:bool stream_options:object temperature:number \
         top_p:number service_tier=auto,default,flex,priority,fast,ultrafast";
-    let must = "model:string input:string|array";
+    let must = "model:string input:string/array";
     if request.counting {
         shape(
             found,
@@ -45,10 +53,7 @@ fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindin
     } else {
         shape(found, "", request.body, must, may);
     }
-    if let Some(options) = request.body.get("prompt_cache_options") {
-        let may = "mode=implicit,explicit ttl=30m,12h prewarm:bool comparison_response_id:string";
-        shape(found, "/prompt_cache_options", options, "", may);
-    }
+    shapes(found, request.body, PARTS);
     if request.body["metadata"]
         .as_object()
         .is_some_and(|pairs| pairs.len() > 16)
@@ -81,30 +86,8 @@ fn stateless(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFind
     }
 }
 
-const EFFORT: &str = "effort=none,minimal,low,medium,high,xhigh,max";
-
 fn reasoning_and_text(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
-    if let Some(reasoning) = body.get("reasoning") {
-        let rest =
-            "summary=auto,concise,detailed context=auto,current_turn,all_turns mode=standard,pro";
-        shape(
-            found,
-            "/reasoning",
-            reasoning,
-            "",
-            &format!("{EFFORT} {rest}"),
-        );
-    }
-    if let Some(text) = body.get("text") {
-        shape(
-            found,
-            "/text",
-            text,
-            "",
-            "format:object verbosity=low,medium,high",
-        );
-    }
     for (place, format) in formats(body) {
         let (must, may) = match text(format, "type") {
             "json_schema" => (
@@ -147,12 +130,12 @@ fn formats(body: &Value) -> impl Iterator<Item = (String, &Value)> {
 /// Members of an input item by its type. Items of hosted tools are opaque and not listed.
 #[rustfmt::skip]
 const ITEMS: &[(&str, &str, &str)] = &[
-    ("message",                 "role=user,assistant,system,developer content:string|array", "type id:string status:string phase=commentary,final_answer"),
+    ("message",                 "role=user,assistant,system,developer content:string/array", "type id:string status:string phase=commentary,final_answer"),
     ("reasoning",               "type id:string summary:array", "encrypted_content:string content:array status:string"),
     ("function_call",           "type call_id:string name:string arguments:string", "id:string status:string namespace:string"),
-    ("function_call_output",    "type call_id:string output:string|array", "id:string status:string"),
+    ("function_call_output",    "type call_id:string output:string/array", "id:string status:string"),
     ("custom_tool_call",        "type call_id:string name:string input:string", "id:string status:string namespace:string"),
-    ("custom_tool_call_output", "type call_id:string output:string|array", "id:string status:string"),
+    ("custom_tool_call_output", "type call_id:string output:string/array", "id:string status:string"),
     ("compaction",              "type encrypted_content:string", "id:string"),
     ("configuration_update",    "type", "reasoning:object text:object"),
     ("additional_tools",        "type role=developer tools:array", ""),
@@ -402,22 +385,14 @@ fn tool_choice(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFi
 fn schemas(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
         if tool["strict"] == true {
-            schema::strict(
-                found,
-                &format!("{place}/parameters"),
-                &tool["parameters"],
-                SchemaSubset::Openai,
-            );
+            let place = format!("{place}/parameters");
+            schema::strict(found, &place, &tool["parameters"], SchemaSubset::Openai);
         }
     }
     for (place, format) in formats(request.body) {
         if format["strict"] == true {
-            schema::strict(
-                found,
-                &format!("{place}/schema"),
-                &format["schema"],
-                SchemaSubset::Openai,
-            );
+            let place = format!("{place}/schema");
+            schema::strict(found, &place, &format["schema"], SchemaSubset::Openai);
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `header NAME VALUE` | sets `anthropic-version` or `anthropic-beta` |
 //! | `model NAME` | asks another model, in the body or in the path |
 
+use aside_test_table::rows;
 use serde_json::{Value, json};
 
 use super::{CheckedRequest, EarlierReplies, check};
@@ -172,14 +173,15 @@ fn remove(body: &mut Value, pointer: &str) {
     assert!(removed.is_some(), "nothing at {pointer}");
 }
 
-/// Holds a table against the checker. All lines that differ are shown at once.
-fn holds(seen: &EarlierReplies, table: &str) {
+/// Holds a table against the checker.
+fn holds(table: &str) {
+    holds_after(&EarlierReplies::default(), table);
+}
+
+/// Holds a table against the checker, after these replies. All lines that differ are shown at once.
+fn holds_after(seen: &EarlierReplies, table: &str) {
     let mut different = String::new();
-    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let columns: Vec<_> = line.split('|').map(str::trim).collect();
-        let [sample, edits, expected] = columns[..] else {
-            panic!("three columns: {line}")
-        };
+    for [sample, edits, expected] in rows(table) {
         let sent = SentExample::sample(sample).edited(edits);
         let found = check(&sent.request(), seen).join("; ");
         if found != expected {

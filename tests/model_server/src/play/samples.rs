@@ -18,6 +18,15 @@ fn signed(api: ServedApi, index: usize) -> String {
     signature(api, BINDING, index)
 }
 
+fn grep(id: &str, arguments: impl Into<PlayedPieces>) -> ReplyItem {
+    ReplyItem::call(id, "fs_grep", arguments)
+}
+
+/// The reply as the API streams it.
+fn played(play: &ModelReply, api: ServedApi) -> String {
+    String::from_utf8(play.stream(api).to_vec()).expect("text")
+}
+
 fn tokens(cache: [u64; 3], output: u64, reasoning: u64) -> PlayedTokens {
     let [input, cache_read, cache_write] = cache;
     PlayedTokens {
@@ -53,30 +62,25 @@ fn assert_same(play: &ModelReply, api: ServedApi, sample: &str) {
 
 #[track_caller]
 fn assert_same_without(play: &ModelReply, api: ServedApi, sample: &str, left_out: &str) {
-    let played = String::from_utf8(play.stream(api).to_vec()).expect("text");
+    let played = played(play, api);
     assert_eq!(events(&played, left_out), events(sample, left_out));
 }
 
 #[test]
 fn anthropic_thinks_speaks_and_calls_two_tools_as_in_its_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning([
-            "The user wants the parser. ",
-            "Search two places.",
-        ]))
-        .say(ReplyItem::text(["Looking in both crates."]))
-        .say(ReplyItem::call(
+        .reasoning(["The user wants the parser. ", "Search two places."])
+        .text(["Looking in both crates."])
+        .say(grep(
             "toolu_01AAA",
-            "fs_grep",
             [
                 r#"{"path": "crates/a""#,
                 r#", "pattern": "retry_af"#,
                 r#"ter"}"#,
             ],
         ))
-        .say(ReplyItem::call(
+        .say(grep(
             "toolu_01BBB",
-            "fs_grep",
             [r#"{"path": "crates/b", "pattern": "retry_after"}"#],
         ))
         .tokens(tokens([12, 0, 3310], 231, 118));
@@ -103,7 +107,7 @@ fn anthropic_usage(output: u64) -> String {
 #[test]
 fn anthropic_stops_for_other_reasons_as_in_its_samples() {
     let refusal = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["To begin"]))
+        .text(["To begin"])
         .finish(PlayedFinish::Refusal("Declined under usage policy.".into()))
         .tokens(tokens([12, 0, 3310], 3, 0));
     let sample = with(
@@ -116,11 +120,7 @@ fn anthropic_stops_for_other_reasons_as_in_its_samples() {
     assert_same_without(&refusal, ServedApi::Anthropic, &sample, "event: ping");
 
     let truncated = ModelReply::new(BINDING)
-        .say(ReplyItem::call(
-            "toolu_01TRUNC",
-            "fs_grep",
-            [r#"{"path": "cra"#, r#"tes/a"}"#],
-        ))
+        .say(grep("toolu_01TRUNC", [r#"{"path": "cra"#, r#"tes/a"}"#]))
         .finish(PlayedFinish::MaxTokens)
         .tokens(tokens([12, 0, 3310], 64, 0));
     let sample = with(
@@ -133,8 +133,8 @@ fn anthropic_stops_for_other_reasons_as_in_its_samples() {
     assert_same_without(&truncated, ServedApi::Anthropic, &sample, "event: ping");
 
     let overloaded = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["Partial"]))
-        .say(ReplyItem::text("never said"))
+        .text(["Partial"])
+        .text("never said")
         .error_inside(1, PlayedFault::Overloaded)
         .tokens(tokens([12, 0, 3310], 0, 0));
     let sample = with(
@@ -147,9 +147,9 @@ fn anthropic_stops_for_other_reasons_as_in_its_samples() {
 #[test]
 fn anthropic_omits_and_redacts_thinking_as_in_its_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning(""))
+        .reasoning("")
         .say(ReplyItem::HiddenReasoning)
-        .say(ReplyItem::text(["Done."]))
+        .text(["Done."])
         .tokens(tokens([4, 3400, 0], 90, 80));
     let sample = with(
         sample!("anthropic/05_stream_omitted_and_redacted_thinking.sse"),
@@ -183,14 +183,10 @@ fn anthropic_omits_and_redacts_thinking_as_in_its_sample() {
 #[test]
 fn responses_reason_speak_and_call_as_in_their_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning([
-            "**Locating the parser**\n\n",
-            "Search crates.",
-        ]))
-        .say(ReplyItem::text(["Look", "ing."]))
-        .say(ReplyItem::call(
+        .reasoning(["**Locating the parser**\n\n", "Search crates."])
+        .text(["Look", "ing."])
+        .say(grep(
             "call_A1",
-            "fs_grep",
             [r#"{"path":"crates/a","#, r#""pattern":"retry_after"}"#],
         ))
         .tokens(tokens([3, 4064, 20], 154, 96));
@@ -229,11 +225,7 @@ fn responses_end_for_other_reasons_as_in_their_samples() {
     let cases = [
         (
             ModelReply::new(BINDING)
-                .say(ReplyItem::call(
-                    "call_A1",
-                    "fs_grep",
-                    [r#"{"pat"#, r#"h":"crates/a"}"#],
-                ))
+                .say(grep("call_A1", [r#"{"pat"#, r#"h":"crates/a"}"#]))
                 .finish(PlayedFinish::MaxTokens),
             with(
                 sample!("openai_responses/04_stream_incomplete.sse"),
@@ -259,8 +251,7 @@ fn responses_end_for_other_reasons_as_in_their_samples() {
     ];
     for (play, sample) in cases {
         let play = play.tokens(amounts);
-        let played =
-            String::from_utf8(play.stream(ServedApi::OpenaiResponses).to_vec()).expect("text");
+        let played = played(&play, ServedApi::OpenaiResponses);
         let one_delta = joined_refusal(uncounted(&played));
         assert_eq!(one_delta, uncounted(&sample));
     }
@@ -290,16 +281,11 @@ fn joined_refusal(events: Vec<String>) -> Vec<String> {
 #[test]
 fn chat_completions_call_two_tools_as_in_their_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::call(
+        .say(grep(
             "call_A1",
-            "fs_grep",
             [r#"{"path":"crates/a","#, r#""pattern":"x"}"#],
         ))
-        .say(ReplyItem::call(
-            "call_B2",
-            "fs_grep",
-            [r#"{"path":"crates/b","pattern":"x"}"#],
-        ))
+        .say(grep("call_B2", [r#"{"path":"crates/b","pattern":"x"}"#]))
         .tokens(tokens([44, 768, 0], 61, 0));
     assert_same(
         &play,
@@ -311,12 +297,8 @@ fn chat_completions_call_two_tools_as_in_their_sample() {
 #[test]
 fn servers_of_chat_completions_show_reasoning_as_in_their_samples() {
     let llama = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning(["Need", " to search."]))
-        .say(ReplyItem::call(
-            "abc123",
-            "fs_grep",
-            ["{", r#""path":".","pattern":"x"}"#],
-        ))
+        .reasoning(["Need", " to search."])
+        .say(grep("abc123", ["{", r#""path":".","pattern":"x"}"#]))
         .tokens(tokens([27, 3000, 0], 95, 0))
         .chat_server(ChatServer::LlamaCpp);
     let sample = with(
@@ -326,8 +308,8 @@ fn servers_of_chat_completions_show_reasoning_as_in_their_samples() {
     assert_same(&llama, ServedApi::OpenaiChat, &sample);
 
     let vllm = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning(["9.11 < 9.8"]))
-        .say(ReplyItem::text(["9.8"]))
+        .reasoning(["9.11 < 9.8"])
+        .text(["9.8"])
         .chat_server(ChatServer::Vllm);
     assert_same(
         &vllm,
@@ -339,9 +321,9 @@ fn servers_of_chat_completions_show_reasoning_as_in_their_samples() {
 #[test]
 fn chat_completions_break_with_an_error_as_in_their_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["Par"]))
+        .text(["Par"])
         .error_inside(1, PlayedFault::Server);
-    let played = String::from_utf8(play.stream(ServedApi::OpenaiChat).to_vec()).expect("text");
+    let played = played(&play, ServedApi::OpenaiChat);
     let sample = sample!("openai_chat/10_stream_inline_error.sse");
     // The sample opens with the text at once.
     assert_eq!(events(&played, "Par").last(), events(sample, "Par").last());
@@ -352,15 +334,13 @@ fn chat_completions_break_with_an_error_as_in_their_sample() {
 #[test]
 fn gemini_thinks_and_calls_side_by_side_as_in_its_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning(["**Searching**\n\n"]))
-        .say(ReplyItem::call(
+        .reasoning(["**Searching**\n\n"])
+        .say(grep(
             "fc-1",
-            "fs_grep",
             r#"{"path":"crates/a","pattern":"retry_after"}"#,
         ))
-        .say(ReplyItem::call(
+        .say(grep(
             "fc-2",
-            "fs_grep",
             r#"{"path":"crates/b","pattern":"retry_after"}"#,
         ))
         .tokens(tokens([104, 4096, 0], 104, 60));
@@ -378,7 +358,7 @@ fn gemini_ends_as_in_its_other_samples() {
     let first = r#""totalTokenCount":4260,"thoughtsTokenCount":60"#;
     let last = r#""candidatesTokenCount":44,"thoughtsTokenCount":60,"totalTokenCount":4304"#;
     let text = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["It is in ", "error.rs."]))
+        .text(["It is in ", "error.rs."])
         .tokens(amounts);
     let sample = with(
         sample!("gemini/05_stream_text_signature_on_empty_part.sse"),
@@ -402,7 +382,7 @@ fn gemini_ends_as_in_its_other_samples() {
     );
 
     let malformed = ModelReply::new(BINDING)
-        .say(ReplyItem::call("fc-1", "fs_grep", "{}"))
+        .say(grep("fc-1", "{}"))
         .finish(PlayedFinish::MalformedCall)
         .tokens(tokens([30, 0, 0], 0, 0));
     let played = data(&malformed, ServedApi::Gemini);
@@ -416,7 +396,7 @@ fn gemini_ends_as_in_its_other_samples() {
     assert_eq!(played["finishReason"], sample["finishReason"]);
 
     let paused = ModelReply::new(BINDING)
-        .say(ReplyItem::text("long"))
+        .text("long")
         .finish(PlayedFinish::Pause);
     let last = data(&paused, ServedApi::Gemini).pop().expect("a chunk");
     assert_eq!(last["candidates"][0]["finishReason"], "CONTINUATION");
@@ -426,9 +406,9 @@ fn gemini_ends_as_in_its_other_samples() {
 #[test]
 fn gemini_breaks_with_a_bare_error_over_several_lines() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["Par"]))
+        .text(["Par"])
         .error_inside(1, PlayedFault::Overloaded);
-    let text = String::from_utf8(play.stream(ServedApi::Gemini).to_vec()).expect("text");
+    let text = played(&play, ServedApi::Gemini);
     let (events, error) = text
         .split_once("\n\n{\n")
         .expect("an error on lines of its own");
@@ -440,17 +420,9 @@ fn gemini_breaks_with_a_bare_error_over_several_lines() {
 #[test]
 fn ollama_thinks_and_calls_as_in_its_sample() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::reasoning(["Need", " to search."]))
-        .say(ReplyItem::call(
-            "call_8k2",
-            "fs_grep",
-            r#"{"path":"crates/a","pattern":"x"}"#,
-        ))
-        .say(ReplyItem::call(
-            "call_9m1",
-            "fs_grep",
-            r#"{"path":"crates/b","pattern":"x"}"#,
-        ))
+        .reasoning(["Need", " to search."])
+        .say(grep("call_8k2", r#"{"path":"crates/a","pattern":"x"}"#))
+        .say(grep("call_9m1", r#"{"path":"crates/b","pattern":"x"}"#))
         .tokens(tokens([58, 0, 0], 39, 0));
     let sample = sample!("ollama/02_stream_thinking_tools.ndjson");
     // The sample names the fields of a thinking line in the same order.
@@ -460,7 +432,7 @@ fn ollama_thinks_and_calls_as_in_its_sample() {
 #[test]
 fn ollama_ends_as_in_its_other_samples() {
     let broken = ModelReply::new(BINDING)
-        .say(ReplyItem::text([" Yes"]))
+        .text([" Yes"])
         .error_inside(1, PlayedFault::Server);
     assert_same(
         &broken,
@@ -474,10 +446,10 @@ fn ollama_ends_as_in_its_other_samples() {
         r#","eval_duration":1366582209"#,
     ];
     let cut = ModelReply::new(BINDING)
-        .say(ReplyItem::text(["cut"]))
+        .text(["cut"])
         .finish(PlayedFinish::MaxTokens)
         .tokens(tokens([4096, 0, 0], 10, 0));
-    let played = String::from_utf8(cut.stream(ServedApi::Ollama).to_vec()).expect("text");
+    let played = played(&cut, ServedApi::Ollama);
     let played = with(&played, &durations.map(|duration| (duration, "")));
     assert_eq!(played, sample!("ollama/06_stream_length.ndjson"));
 }

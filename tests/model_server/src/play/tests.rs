@@ -41,7 +41,7 @@ fn text_is_cut_anywhere_between_characters() {
 #[test]
 fn a_malformed_call_has_arguments_that_are_no_json() {
     let play = ModelReply::new(BINDING)
-        .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"src"}"#))
+        .call("call_1", "fs_grep", r#"{"path":"src"}"#)
         .finish(PlayedFinish::MalformedCall);
     let arguments = |api: ServedApi, path: &str| -> String {
         data(&play, api)
@@ -88,9 +88,7 @@ fn a_finish_exists_only_where_the_api_has_it() {
         (PlayedFinish::Pause, [true, false, false, true, false]),
     ];
     for (finish, expected) in finishes {
-        let play = ModelReply::new(BINDING)
-            .say(ReplyItem::text("Well"))
-            .finish(finish.clone());
+        let play = ModelReply::new(BINDING).text("Well").finish(finish.clone());
         for (api, exists) in ServedApi::ALL.into_iter().zip(expected) {
             assert_eq!(
                 finish.exists_in(api),

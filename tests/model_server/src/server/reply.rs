@@ -17,7 +17,6 @@ pub struct ReplyGate(CancellationToken);
 
 impl ReplyGate {
     /// A closed gate.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -28,7 +27,6 @@ impl ReplyGate {
     }
 
     /// Whether it was opened.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.0.is_cancelled()
     }
@@ -78,7 +76,6 @@ pub struct ServedReply {
 
 impl ServedReply {
     /// A whole response with a body of this type.
-    #[must_use]
     pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         Self {
             status,
@@ -89,13 +86,11 @@ impl ServedReply {
     }
 
     /// JSON, as errors and lists are sent.
-    #[must_use]
     pub fn json(status: u16, body: Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
     /// A stream, with the content type and the request id that the API sends.
-    #[must_use]
     pub fn stream(api: ServedApi, bytes: impl Into<Bytes>) -> Self {
         let content_type = match api {
             ServedApi::Anthropic | ServedApi::OpenaiResponses => "text/event-stream; charset=utf-8",
@@ -117,7 +112,6 @@ impl ServedReply {
     ///
     /// # Panics
     /// When `text` is not that.
-    #[must_use]
     pub fn http(text: &str) -> Self {
         let (head, body) = text
             .split_once("\n\n")
@@ -145,20 +139,17 @@ impl ServedReply {
     }
 
     /// Sends the client elsewhere, method and body as they are.
-    #[must_use]
     pub fn redirect(to: &str) -> Self {
         Self::new(307, "text/plain", "").header("location", to)
     }
 
     /// With one more header.
-    #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
     /// Only the first `bytes` of the body, and then [`BodyEnd::Cut`].
-    #[must_use]
     pub fn cut_at(mut self, bytes: usize) -> Self {
         let (before, _) = split(self.body, bytes);
         self.body = before;
@@ -167,14 +158,12 @@ impl ServedReply {
     }
 
     /// The whole body as it is, and then [`BodyEnd::Hang`].
-    #[must_use]
     pub fn hang(mut self) -> Self {
         self.end = BodyEnd::Hang;
         self
     }
 
     /// Waits for the gate when `bytes` of the body are sent.
-    #[must_use]
     pub fn wait_at(mut self, bytes: usize, gate: &ReplyGate) -> Self {
         let (mut before, after) = split(self.body, bytes);
         before.push(BodyPart::Wait(gate.clone()));
@@ -184,7 +173,6 @@ impl ServedReply {
     }
 
     /// One write for each `bytes` of the body, at least one byte.
-    #[must_use]
     pub fn split_every(mut self, bytes: usize) -> Self {
         let mut parts = Vec::new();
         for part in self.body {
@@ -203,7 +191,6 @@ impl ServedReply {
     }
 
     /// Pauses before every write but the first, as the body is split by now.
-    #[must_use]
     pub fn pause_between(mut self, pause: Duration) -> Self {
         let mut parts = Vec::with_capacity(self.body.len() * 2);
         for part in self.body {

@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn members_and_models() {
     holds(
-        &EarlierReplies::default(),
         r##"
         anthropic/02 | remove /max_tokens | `max_tokens` is missing
         anthropic/02 | set /max_token 1 | `max_token` is no member here
@@ -28,14 +27,13 @@ fn members_and_models() {
         anthropic/02 | header anthropic-version 2023-06-01 ; set /temperature 0.5 | claude-opus-5-5 does not take `temperature`
         anthropic/02 | header anthropic-version 2023-06-01 ; model claude-opus-4-6 ; set /temperature 0.5 |
         anthropic/02 | set /max_tokens 0 | `max_tokens` of 0 does not go with stream
-        "##,
+    "##,
     );
 }
 
 #[test]
 fn tools_and_schemas() {
     holds(
-        &EarlierReplies::default(),
         r##"
         anthropic/02 | set /tool_choice {"type":"any"} | /tool_choice: claude-opus-5-5 does not take forced tools
         anthropic/02 | model claude-fable-5-1 ; set /tool_choice {"type":"tool","name":"fs_grep"} | /tool_choice: claude-fable-5-1 does not take forced tools
@@ -56,7 +54,7 @@ fn tools_and_schemas() {
         anthropic/19 | set /output_config/format/schema/properties/answer {"allOf":[{"$ref":"#/$defs/a"}]} ; set /output_config/format/schema/$defs {"a":{"type":"string"}} | /output_config/format/schema/properties/answer: `allOf` must not hold a `$ref` in a strict schema
         anthropic/19 | set /output_config/format/schema/properties/answer {"$ref":"https://example.org/a"} | /output_config/format/schema/properties/answer: a `$ref` must stay inside its schema
         anthropic/19 | set /output_config/format/schema/properties/answer {"type":"string","format":"regex"} | /output_config/format/schema/properties/answer: the format regex is not known in a strict schema
-        "##,
+    "##,
     );
 }
 
@@ -87,7 +85,6 @@ fn limits_of_strict_schemas_are_counted_over_the_request() {
 #[test]
 fn messages() {
     holds(
-        &EarlierReplies::default(),
         r##"
         anthropic/04 | remove /messages/2/content/1 | /messages/2: the call toolu_01BBB has no result
         anthropic/04 | remove /messages/2 | the call toolu_01AAA has no result; the call toolu_01BBB has no result; /messages/1: the conversation must end with a message of the user
@@ -122,14 +119,13 @@ fn messages() {
         anthropic/21 | set /messages/- {"role":"user","content":"Yes."} | /messages/3: a system message must be the last or be followed by the assistant's
         anthropic/21 | copy /messages/3 /messages/2 | /messages/2: the call toolu_01AAA has no result; /messages/3/content/0: the message before has no call toolu_01AAA; /messages/2: a system message must follow a message of the user; /messages/2: a system message must be the last or be followed by the assistant's
         anthropic/21 | header anthropic-beta mid-conversation-output-config-2026-07-01 | /messages/3/clear_at: this needs the beta mid-conversation-system-clear-at-2026-08-21
-        "##,
+    "##,
     );
 }
 
 #[test]
 fn breakpoints_of_the_cache() {
     holds(
-        &EarlierReplies::default(),
         r##"
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} |
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} ; set /messages/0/content/0/cache_control {"type":"ephemeral"} | there are 5 breakpoints; at most 4 are taken
@@ -140,6 +136,6 @@ fn breakpoints_of_the_cache() {
         anthropic/02 | set /system/0/cache_control/ttl "1h" | /system/0: a breakpoint of 1h must come before those of 5m
         anthropic/02 | set /tools/1/cache_control/ttl "1h" |
         anthropic/02 | set /messages/0/content/0/cache_control {"type":"ephemeral","ttl":"1h"} ; set /tools/1/cache_control/ttl "1h" ; set /system/0/cache_control/ttl "1h" | /cache_control: the last block has a breakpoint with another ttl
-        "##,
+    "##,
     );
 }

@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn generate_content() {
     holds(
-        &EarlierReplies::default(),
         r#"
         gemini/02 | remove /contents | `contents` is missing
         gemini/02 | set /model "gemini-4-argon" | `model` is no member here
@@ -40,6 +39,6 @@ fn generate_content() {
         gemini/10 | set /toolConfig/functionCallingConfig/mode "AUTO" | /toolConfig/functionCallingConfig: `allowedFunctionNames` does not go with the mode AUTO
         gemini/10 | set /toolConfig/functionCallingConfig/mode "VALIDATED" |
         gemini/10 | set /toolConfig/functionCallingConfig/allowedFunctionNames ["ask"] | /toolConfig/functionCallingConfig: there is no tool ask
-        "#,
+    "#,
     );
 }

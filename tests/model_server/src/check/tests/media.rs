@@ -4,75 +4,27 @@ use super::*;
 
 #[test]
 fn blocks_have_a_source_that_is_what_it_says() {
-    let anthropic = |block: &str, expected: &str| {
-        let line = format!("anthropic/02 | insert /messages/0/content/0 {block} | {expected}");
-        holds(&EarlierReplies::default(), &line);
-    };
-    let image = |source: &str, expected: &str| {
-        anthropic(
-            &format!(r#"{{"type":"image","source":{source}}}"#),
-            expected,
-        );
-    };
-    let place = "/messages/0/content/0/source";
-    image(
-        r#"{"type":"base64","media_type":"image/gif","data":"R0lGODlh"}"#,
-        "",
-    );
-    image(r#"{"type":"url","url":"https://example.com/a.png"}"#, "");
-    for (source, expected) in [
-        (
-            r#"{"type":"base64","media_type":"image/gif","data":""}"#,
-            "the data is empty",
-        ),
-        (
-            r#"{"type":"base64","media_type":"image/gif","data":"R0lGOD"}"#,
-            "the data is not valid base64",
-        ),
-        (
-            r#"{"type":"base64","media_type":"image/gif","data":"data:image/gif;base64,R0lGODlh"}"#,
-            "the data is not valid base64",
-        ),
-        (
-            r#"{"type":"base64","media_type":"image/png","data":"R0lGODlh"}"#,
-            "the data is no image/png",
-        ),
-        (
-            r#"{"type":"base64","media_type":"image/bmp","data":"Qk0="}"#,
-            "the type `image/bmp` is not taken here",
-        ),
-        (
-            r#"{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}"#,
-            "the type `application/pdf` is not taken here",
-        ),
-        (
-            r#"{"type":"inline"}"#,
-            "a source of type `inline` is not known",
-        ),
-        (
-            r#"{"type":"base64","mime":"image/gif","media_type":"image/gif","data":"R0lGODlh"}"#,
-            "`mime` is no member here",
-        ),
-    ] {
-        image(source, &format!("{place}: {expected}"));
-    }
-    let pdf = r#"{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}"#;
-    anthropic(
-        &format!(r#"{{"type":"document","source":{pdf},"title":"a"}}"#),
-        "",
-    );
-    let gif = r#"{"type":"base64","media_type":"image/gif","data":"R0lGODlh"}"#;
-    let expected = format!("{place}: the type `image/gif` is not taken here");
-    anthropic(
-        &format!(r#"{{"type":"document","source":{gif}}}"#),
-        &expected,
+    holds(
+        r#"
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlh"}} |
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"url","url":"https://example.com/a.png"}} |
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/gif","data":""}} | /messages/0/content/0/source: the data is empty
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGOD"}} | /messages/0/content/0/source: the data is not valid base64
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"data:image/gif;base64,R0lGODlh"}} | /messages/0/content/0/source: the data is not valid base64
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/png","data":"R0lGODlh"}} | /messages/0/content/0/source: the data is no image/png
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"Qk0="}} | /messages/0/content/0/source: the type `image/bmp` is not taken here
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}} | /messages/0/content/0/source: the type `application/pdf` is not taken here
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"inline"}} | /messages/0/content/0/source: a source of type `inline` is not known
+        anthropic/02 | insert /messages/0/content/0 {"type":"image","source":{"type":"base64","mime":"image/gif","media_type":"image/gif","data":"R0lGODlh"}} | /messages/0/content/0/source: `mime` is no member here
+        anthropic/02 | insert /messages/0/content/0 {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="},"title":"a"} |
+        anthropic/02 | insert /messages/0/content/0 {"type":"document","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlh"}} | /messages/0/content/0/source: the type `image/gif` is not taken here
+    "#,
     );
 }
 
 #[test]
 fn input_parts_have_data_and_a_name() {
     holds(
-        &EarlierReplies::default(),
         r#"
         openai_responses/01 | insert /input/0/content/0 {"type":"input_image","detail":"auto","image_url":"data:image/gif;base64,R0lGODlh"} |
         openai_responses/01 | insert /input/0/content/0 {"type":"input_image","detail":"auto","image_url":"https://example.com/a.png"} |
@@ -85,14 +37,13 @@ fn input_parts_have_data_and_a_name() {
         openai_responses/01 | insert /input/0/content/0 {"type":"input_file","file_data":"data:application/pdf;base64,JVBERi0="} | /input/0/content/0: `filename` must name a PDF
         openai_responses/01 | insert /input/0/content/0 {"type":"input_file","filename":"a.pdf","file_data":"JVBERi0="} | /input/0/content/0: this is no `data:` URL in base64
         openai_responses/01 | insert /input/0/content/0 {"type":"input_file","filename":"a.pdf"} | /input/0/content/0: one of `file_data`, `file_url`, `file_id` must be given
-        "#,
+    "#,
     );
 }
 
 #[test]
 fn parts_of_chat_have_data_and_a_name() {
     holds(
-        &EarlierReplies::default(),
         r#"
         openai_chat/01 | set /messages/1/content [{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlh"}}] |
         openai_chat/01 | set /messages/1/content [{"type":"image_url","image_url":"data:image/gif;base64,R0lGODlh"}] | /messages/1/content/0: `image_url` must be object; /messages/1/content/0/image_url: this is not an object
@@ -102,20 +53,19 @@ fn parts_of_chat_have_data_and_a_name() {
         openai_chat/01 | set /messages/1/content [{"type":"file","file":{"file_data":"data:application/pdf;base64,JVBERi0="}}] | /messages/1/content/0/file: `filename` must name a PDF
         openai_chat/01 | set /messages/1/content [{"type":"file","file":{"filename":"a.pdf"}}] | /messages/1/content/0/file: one of `file_data`, `file_id` must be given
         openai_chat/01 | set /messages/1/content [{"type":"file","filename":"a.pdf","file":{"file_id":"file_1"}}] | /messages/1/content/0: `filename` is no member here
-        "#,
+    "#,
     );
 }
 
 #[test]
 fn inline_data_is_of_its_type() {
     holds(
-        &EarlierReplies::default(),
         r#"
         gemini/02 | set /contents/0/parts/- {"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}} |
         gemini/02 | set /contents/0/parts/1/inlineData {"mimeType":"image/gif","data":"JVBERi0="} | /contents/0/parts/1/inlineData: the data is no image/gif
         gemini/02 | set /contents/0/parts/1/inlineData {"mimeType":"text/plain","data":"JVBERi0="} | /contents/0/parts/1/inlineData: the type `text/plain` is not taken here
         gemini/02 | set /contents/0/parts/1/inlineData {"mimeType":"image/gif","data":"?"} | /contents/0/parts/1/inlineData: the data is not valid base64
         gemini/02 | set /contents/0/parts/1/inlineData {"mime_type":"image/gif","data":"R0lGODlh"} | /contents/0/parts/1/inlineData: `mimeType` is missing; /contents/0/parts/1/inlineData: `mime_type` is no member here; /contents/0/parts/1/inlineData: the type `` is not taken here
-        "#,
+    "#,
     );
 }

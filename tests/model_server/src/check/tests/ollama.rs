@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn api_chat() {
     holds(
-        &EarlierReplies::default(),
         r#"
         ollama/01 | remove /messages | `messages` is missing
         ollama/01 | set /tool_choice "auto" | there is no `tool_choice`: leave tools out, or ask for one in words
@@ -32,6 +31,6 @@ fn api_chat() {
         ollama/05 | set /format/properties/answer {"const":true} | /format/properties/answer: `const` is not honoured: use an `enum` of one value
         ollama/05 | set /format "yaml" | /format: this is neither `json` nor a schema
         ollama/05 | set /messages/0/content "follow symlinks?" | /format: no message says JSON, so that the answer may be endless white space
-        "#,
+    "#,
     );
 }

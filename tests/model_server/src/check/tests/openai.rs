@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn responses() {
     holds(
-        &EarlierReplies::default(),
         r##"
         openai_responses/01 | remove /input | `input` is missing
         openai_responses/01 | set /max_tokens 1 | `max_tokens` is no member here
@@ -40,14 +39,13 @@ fn responses() {
         openai_responses/09 | set /tool_choice/name "ask" | /tool_choice: there is no tool ask
         openai_responses/09 | set /tool_choice "any" | /tool_choice: `any` is no choice
         openai_responses/09 | set /tool_choice {"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"answer_inquiry"}]} |
-        "##,
+    "##,
     );
 }
 
 #[test]
 fn chat() {
     holds(
-        &EarlierReplies::default(),
         r##"
         openai_chat/01 | remove /messages | `messages` is missing
         openai_chat/01 | set /max_output_tokens 9 | `max_output_tokens` is no member here
@@ -74,6 +72,6 @@ fn chat() {
         openai_chat/04 | set /response_format/schema {} | /response_format: `schema` is no member here
         openai_chat/04 | set /response_format/json_schema/schema/properties/answer {"const":true} | /response_format/json_schema/schema/properties/answer: `const` is not allowed in a strict schema
         openai_chat/11 | remove /messages/1/reasoning_content | /messages/1: `reasoning_content` must come back
-        "##,
+    "##,
     );
 }

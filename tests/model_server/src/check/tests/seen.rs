@@ -19,7 +19,7 @@ fn replied(first: &str, later: &str, items: &str, own: std::ops::Range<usize>) -
 #[test]
 fn thinking_of_anthropic() {
     let seen = replied("anthropic/02", "anthropic/04", "/messages/1/content", 0..4);
-    holds(
+    holds_after(
         &seen,
         r#"
         anthropic/02 | |
@@ -47,7 +47,7 @@ fn thinking_that_is_not_bound_must_still_come_back_in_the_loop() {
     let first = SentExample::sample("anthropic/02").edited("model claude-opus-5");
     let reply = SentExample::sample("anthropic/04").body["messages"][1]["content"].clone();
     seen.response(&first.request(), reply.as_array().unwrap());
-    holds(
+    holds_after(
         &seen,
         r#"
         anthropic/04 | model claude-opus-5 |
@@ -86,13 +86,13 @@ fn one_of_two_thoughts_left_out() {
          before this block is not the one that it is bound to; /messages/1: the thinking of the latest \
          turn does not come back as it was given"
     );
-    holds(&seen, &table);
+    holds_after(&seen, &table);
 }
 
 #[test]
 fn reasoning_of_responses() {
     let seen = replied("openai_responses/01", "openai_responses/03", "/input", 1..4);
-    holds(
+    holds_after(
         &seen,
         r#"
         openai_responses/01 | |
@@ -115,7 +115,7 @@ fn reasoning_of_responses() {
 #[test]
 fn signatures_of_gemini() {
     let seen = replied("gemini/02", "gemini/04", "/contents/1/parts", 0..2);
-    holds(
+    holds_after(
         &seen,
         r#"
         gemini/02 | |
@@ -151,7 +151,7 @@ fn the_same_ids_in_two_conversations() {
         let given = replied(first, later, items, own);
         seen.replies.extend(given.replies);
     }
-    holds(
+    holds_after(
         &seen,
         r#"
         anthropic/04 | |
