@@ -1,46 +1,20 @@
 //! Where an answer stands on the page.
 
-use super::*;
-
-fn prompt(id: &str, title: &str) -> Entry {
-    Event::PromptOpened {
-        prompt: PromptId(id.into()),
-        call: CallKey(0),
-        subject: PromptSubject::RunTool {
-            hash: "h".into(),
-            diff: true,
-            title: title.into(),
-        },
-    }
-    .into()
-}
-
-fn permitted(id: &str, permission: Permission) -> Entry {
-    Event::PromptClosed {
-        prompt: PromptId(id.into()),
-        closed: Closed::Permitted {
-            permission: permission.into(),
-            new_text: None,
-            shown: None,
-        },
-    }
-    .into()
-}
+use super::check;
 
 #[test]
 fn an_answer_stands_at_its_own_question_however_many_are_open() {
-    let ship = Question::new("answer", "Ship it?", AnswerType::Boolean);
     check(
-        vec![
-            call(0, "edit_file", "{}"),
-            asked(Source::Assistant, ship),
-            prompt("p1", "Edit a.rs"),
-            prompt("p2", "Edit b.rs"),
-            result(0, Status::Ok, "Done."),
-            ended(answer(json!(true), By::User)),
-            permitted("p2", Permission::Once),
-            permitted("p1", Permission::No),
-        ],
+        r#"
+        {"type":"tool_call","call":0,"id":"","name":"edit_file","arguments":"{}"}
+        {"type":"inquiry_request","id":"i","call":0,"source":{"type":"assistant"},"question":{"id":"answer","text":"Ship it?","answer_type":{"type":"boolean"}}}
+        {"type":"prompt_opened","prompt":"p1","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit a.rs"}
+        {"type":"prompt_opened","prompt":"p2","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit b.rs"}
+        {"type":"tool_result","call":0,"status":"ok","content":"Done."}
+        {"type":"inquiry_response","id":"i","call":0,"outcome":"answered","answer":true,"by":"user"}
+        {"type":"prompt_closed","prompt":"p2","outcome":"permitted","permission":"once"}
+        {"type":"prompt_closed","prompt":"p1","outcome":"permitted","permission":"no"}
+        "#,
         "**The assistant asks:** Ship it?\n\n> **The user answered:** true\n\n\
          *Edit a.rs?*\n\n> **The user answered:** no\n\n\
          *Edit b.rs?*\n\n> **The user answered:** once\n\n**Interrupted.**",
@@ -50,12 +24,12 @@ fn an_answer_stands_at_its_own_question_however_many_are_open() {
 #[test]
 fn a_prompt_that_was_put_again_is_answered_where_it_stood_last() {
     check(
-        vec![
-            call(0, "edit_file", "{}"),
-            prompt("p1", "Edit a.rs"),
-            prompt("p1", "Edit a.rs"),
-            permitted("p1", Permission::Once),
-        ],
+        r#"
+        {"type":"tool_call","call":0,"id":"","name":"edit_file","arguments":"{}"}
+        {"type":"prompt_opened","prompt":"p1","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit a.rs"}
+        {"type":"prompt_opened","prompt":"p1","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit a.rs"}
+        {"type":"prompt_closed","prompt":"p1","outcome":"permitted","permission":"once"}
+        "#,
         "**edit_file** `{}`\n\n*Edit a.rs?*\n\n*Edit a.rs?*\n\n> **The user answered:** once\n\n**Interrupted.**",
     );
 }

@@ -4,11 +4,15 @@
 use aside_turn::{
     Event,
     history::{CallHistory, CallState, DeliveryState, TurnHistory},
-    record::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason, Word},
-    response::{Finish, Usage},
+    record::{CallKey, ResultReason},
 };
 
-use crate::{conversations, invariants, play::Play};
+use crate::{
+    conversations,
+    events::{event, events},
+    invariants,
+    play::Play,
+};
 
 /// The events of every conversation.
 fn all() -> impl Iterator<Item = (String, Vec<Event>)> {
@@ -80,57 +84,24 @@ fn an_inquiry_that_is_not_made_again_fails_for_the_same_reason_also_after_a_cras
 
 #[test]
 fn a_response_that_was_never_whole_does_not_count() {
-    let call = Event::ToolCall {
-        call: CallKey(0),
-        id: "a".into(),
-        name: "read".into(),
-        arguments: "{}".into(),
-        opaque: None,
-    };
-    let mut history = TurnHistory::of(&[Event::RequestSent { step: 1 }, call.clone()]);
+    let mut history = TurnHistory::of(&events("sent 1, call 0"));
     assert_eq!(history.step_calls().count(), 0);
     assert_eq!(history.next_call(), CallKey(0));
-    history.apply(&Event::ResponseEnd {
-        finish: Some(Finish::ToolUse),
-        usage: Usage::default(),
-    });
+    history.apply(&event("respond tool_use"));
     assert_eq!(history.open_calls().count(), 1);
     assert_eq!(history.next_call(), CallKey(1));
-    history.apply(&Event::ToolResult {
-        call: CallKey(0),
-        end: CallEnd::Success,
-        content: "one".into(),
-        held: false,
-        details: None,
-        summary: None,
-    });
+    history.apply(&event("result one"));
     // The line of the next request was lost: there is no response without one.
-    let mut next = call;
-    if let Event::ToolCall { call, .. } = &mut next {
-        *call = CallKey(1);
-    }
-    history.apply(&next);
+    history.apply(&event("call 1"));
     assert_eq!(history.open_calls().count(), 0);
     assert_eq!(history.step(), 2);
-}
-
-fn perhaps() -> Closed {
-    Closed::Permitted {
-        permission: Word::Unknown("perhaps".into()),
-        new_text: None,
-        shown: None,
-    }
 }
 
 #[test]
 fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
     let played = Play::of("client\ntool run class=more\ndo a run {}");
-    let prompt = PromptId("turn-1".into());
     let mut history = TurnHistory::of(&played.events);
-    history.apply(&Event::PromptClosed {
-        prompt,
-        closed: perhaps(),
-    });
+    history.apply(&event("say turn-1 perhaps"));
     let call = history.call(CallKey(0)).expect("it was made");
     assert_eq!(*call.state(), CallState::Due);
     let details = call.details().expect("its step is not over");
@@ -139,10 +110,7 @@ fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
 
     let played = Play::of("client\ntool read result=ask\ndo a read {}\ndone a secret plan");
     let mut history = TurnHistory::of(&played.events);
-    history.apply(&Event::PromptClosed {
-        prompt: PromptId("turn-1".into()),
-        closed: perhaps(),
-    });
+    history.apply(&event("say turn-1 perhaps"));
     let call = history.call(CallKey(0)).expect("it was made");
     let CallState::Held { delivery, .. } = call.state() else {
         panic!("{call:?}");
@@ -152,13 +120,9 @@ fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
 
 #[test]
 fn a_directive_of_an_unknown_kind_counts_for_nothing() {
-    let mut history = TurnHistory::of(&[Event::RequestSent { step: 1 }]);
-    history.apply(&Event::Directive {
-        kind: DirectiveKind::Other {
-            kind: "shout".into(),
-        },
-        text: "Your last response was cut off.".into(),
-    });
+    let history = TurnHistory::of(&events(
+        "sent 1, directive shout Your last response was cut off.",
+    ));
     assert_eq!((history.cuts(), history.schema_repair()), (0, false));
 }
 

@@ -6,6 +6,7 @@ mod causes;
 mod conversations;
 mod deliver;
 mod ends;
+mod events;
 mod fold;
 mod invariants;
 mod log_failures;

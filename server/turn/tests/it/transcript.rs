@@ -3,36 +3,15 @@
 use aside_turn::{
     Event,
     attachment::{Attachment, Content, Media, MediaType},
-    record::Word,
-    response::{Feature, Finish, Usage},
     transcript::{INTERRUPTED, Item, Transcript},
 };
+
+use crate::events::events;
 
 fn message(attachments: Vec<Attachment>) -> Event {
     Event::UserMessage {
         text: "Go.".into(),
         attachments,
-    }
-}
-
-fn said(text: &str) -> Event {
-    Event::Text {
-        text: text.into(),
-        opaque: None,
-    }
-}
-
-fn thought() -> Event {
-    Event::Reasoning {
-        text: "Well.".into(),
-        opaque: None,
-    }
-}
-
-fn end(finish: Option<Finish>) -> Event {
-    Event::ResponseEnd {
-        finish,
-        usage: Usage::default(),
     }
 }
 
@@ -43,41 +22,27 @@ fn transcript(events: &[Event]) -> Transcript {
 }
 
 /// A turn with one response.
-fn turn(response: &[Event]) -> Vec<Event> {
-    let before = [
-        Event::TurnStart,
-        message(Vec::new()),
-        Event::RequestSent { step: 1 },
-    ];
-    [&before[..], response].concat()
+fn turn(response: &str) -> Vec<Event> {
+    events(&format!("start, user Go., sent 1, {response}"))
 }
 
 #[test]
 fn a_stretch_ends_where_something_changes_or_earlier_reasoning_is_refused() {
-    let learned = |refuses: Word<Feature>| Event::Learned {
-        model: "house/model".into(),
-        refuses,
-    };
-    for (event, epoch) in [
-        (learned(Feature::History.into()), 1),
-        (learned(Feature::Reasoning.into()), 0),
-        (learned(Word::Unknown("rhymes".into())), 0),
-        (
-            Event::LateAnswer {
-                prompt: aside_turn::record::PromptId("turn-1".into()),
-            },
-            0,
-        ),
+    for (words, epoch) in [
+        ("learned earlier_reasoning", 1),
+        ("learned reasoning", 0),
+        ("learned rhymes", 0),
+        ("late turn-1", 0),
     ] {
-        let transcript = transcript(std::slice::from_ref(&event));
-        assert_eq!(transcript.fork().epoch, epoch, "{event:?}");
+        let transcript = transcript(&events(words));
+        assert_eq!(transcript.fork().epoch, epoch, "{words}");
     }
-    let mut transcript = transcript(&turn(&[said("One."), end(Some(Finish::Stop))]));
+    let mut transcript = transcript(&turn("text One., respond stop"));
     for epoch in 1..=3 {
         transcript.change();
         assert_eq!(transcript.fork().epoch, epoch);
     }
-    for event in turn(&[said("Two."), end(Some(Finish::Stop))]) {
+    for event in turn("text Two., respond stop") {
         transcript.push(&event);
     }
     let fork = transcript.fork();
@@ -115,15 +80,8 @@ fn a_fork_knows_whether_an_image_was_ever_attached() {
 
 #[test]
 fn links_are_the_users_or_the_models() {
-    let call = Event::ToolCall {
-        call: aside_turn::record::CallKey(0),
-        id: "a".into(),
-        name: "read".into(),
-        arguments: "{}".into(),
-        opaque: None,
-    };
-    for response in [said("One."), thought(), call] {
-        let fork = transcript(&turn(&[response, end(Some(Finish::Stop))])).fork();
+    for response in ["text One.", "reason Well.", "call"] {
+        let fork = transcript(&turn(&format!("{response}, respond stop"))).fork();
         let sides: Vec<bool> = fork.newest_first().map(|link| link.is_of_model()).collect();
         assert_eq!(sides, [true, false]);
         let sides: Vec<bool> = fork.items().iter().map(|item| item.is_of_model()).collect();
@@ -138,13 +96,12 @@ fn a_response_that_was_cancelled_before_it_said_anything_has_a_text_that_says_so
         opaque: None,
     };
     for (response, stands_in) in [
-        (vec![], true),
-        (vec![thought()], true),
-        (vec![said("")], true),
-        (vec![said("One.")], false),
+        ("", true),
+        ("reason Well., ", true),
+        ("text, ", true),
+        ("text One., ", false),
     ] {
-        let events = turn(&[&response[..], &[end(None)]].concat());
-        let fork = transcript(&events).fork();
+        let fork = transcript(&turn(&format!("{response}cancelled"))).fork();
         let last = fork.items().pop().cloned();
         assert_eq!(
             last.as_ref() == Some(&interrupted),
@@ -152,6 +109,6 @@ fn a_response_that_was_cancelled_before_it_said_anything_has_a_text_that_says_so
             "{response:?}"
         );
     }
-    let whole = transcript(&turn(&[thought(), end(Some(Finish::Stop))])).fork();
+    let whole = transcript(&turn("reason Well., respond stop")).fork();
     assert!(!whole.items().contains(&&interrupted));
 }
