@@ -90,9 +90,6 @@ impl Client {
     }
 
     /// `initialize` with these params, and `initialized`.
-    ///
-    /// # Errors
-    /// Where the server does not answer with a result.
     pub fn handshake(&mut self, params: &Value) -> Step<Value> {
         let result = self.call("initialize", params.clone())?;
         self.notify("initialized", json!({}));
@@ -123,9 +120,6 @@ impl Client {
     }
 
     /// Waits for the response to a request.
-    ///
-    /// # Errors
-    /// Where none comes.
     pub fn response(&mut self, id: i64, what: &str) -> Step<Result<Value, RpcError>> {
         self.wait(&format!("a response to {what}"), |message| match message {
             Message::Response(to, result) if *to == id => Some(result.clone()),
@@ -134,9 +128,6 @@ impl Client {
     }
 
     /// A request that has to succeed.
-    ///
-    /// # Errors
-    /// Where it is answered with an error, or not.
     pub fn call(&mut self, method: &str, params: Value) -> Step<Value> {
         let id = self.request(method, params);
         self.response(id, method)?.map_err(|error| {
@@ -148,9 +139,6 @@ impl Client {
     }
 
     /// A request that has to fail with this code.
-    ///
-    /// # Errors
-    /// Where it does not.
     pub fn refused(&mut self, method: &str, params: Value, code: i64) -> Step<RpcError> {
         let id = self.request(method, params);
         match self.response(id, method)? {
@@ -176,9 +164,6 @@ impl Client {
     }
 
     /// Waits for a message that `take` takes.
-    ///
-    /// # Errors
-    /// Where none came until the deadline, or the server ended.
     pub fn wait<T>(&mut self, what: &str, take: impl Fn(&Message) -> Option<T>) -> Step<T> {
         if let Some(taken) = self.take(&take) {
             return Ok(taken);
@@ -225,9 +210,6 @@ impl Client {
     }
 
     /// `shutdown`, `exit`, and the server's end.
-    ///
-    /// # Errors
-    /// Where the server does not follow.
     pub fn leave(&mut self) -> Step {
         let id = self.request("shutdown", Value::Null);
         let result = self.response(id, "shutdown")?;
@@ -240,18 +222,12 @@ impl Client {
     }
 
     /// Closes the server's standard input and waits for its end; what was left to read can be taken still.
-    ///
-    /// # Errors
-    /// Where it does not end.
     pub fn vanish(&mut self) -> Step {
         self.input = None;
         self.ended()
     }
 
     /// Waits for the server's end; what was left to read can be taken still.
-    ///
-    /// # Errors
-    /// Where it does not end.
     pub fn ended(&mut self) -> Step {
         let deadline = Instant::now() + self.timeout;
         while self

@@ -32,7 +32,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(pub String);
 
-/// What a step of a case gives.
+/// The outcome of a step of a case. One that fails says what did not come, or what came in its place.
 pub type Step<T = ()> = Result<T, Failure>;
 
 impl fmt::Display for Failure {
@@ -62,13 +62,22 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Fails with `why` unless `holds`.
-///
-/// # Errors
-/// Where it does not hold.
 pub fn check(holds: bool, why: impl Into<String>) -> Step {
     if holds {
         Ok(())
     } else {
         Err(Failure(why.into()))
     }
+}
+
+/// Fails unless `found` is what was due; `what` is a noun for it.
+pub fn same<T, U>(what: &str, found: &T, due: &U) -> Step
+where
+    T: fmt::Debug + PartialEq<U> + ?Sized,
+    U: fmt::Debug + ?Sized,
+{
+    check(
+        found == due,
+        format!("{what}: {found:?} where {due:?} was due"),
+    )
 }

@@ -51,9 +51,6 @@ pub struct Stage {
 
 impl Stage {
     /// Lays out the folders.
-    ///
-    /// # Errors
-    /// Where they cannot be made.
     pub fn new(case: &'static str, setting: Arc<Setting>) -> Step<Self> {
         let folder = tempfile::Builder::new()
             .prefix("aside-conformance-")
@@ -91,9 +88,6 @@ impl Stage {
     }
 
     /// Writes the script that the rehearsal model plays.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub fn script(&self, script: &Script) -> Step {
         // A client without the protocol cannot name the model: its settings are the workspace's.
         let settings = self.folder.path().join("config/aside");
@@ -108,26 +102,17 @@ impl Stage {
     }
 
     /// Starts a server that plays this script, and shakes hands with it.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub fn with(&self, script: &Script) -> Step<Client> {
         self.script(script)?;
         self.again()
     }
 
     /// Starts another server in the same place, and shakes hands with it.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub fn again(&self) -> Step<Client> {
         self.session(Knows::Aside)
     }
 
     /// The same, as a client of this kind.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub fn session(&self, knows: Knows) -> Step<Client> {
         let mut client = self.start()?;
         client.handshake(&self.initialize(knows))?;
@@ -135,9 +120,6 @@ impl Stage {
     }
 
     /// What is on record of all conversations, as it is written.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn record(&self) -> Step<String> {
         let mut record = String::new();
         let mut folders = vec![self.folder.path().join("state")];
@@ -155,9 +137,6 @@ impl Stage {
     }
 
     /// Starts an agent that plays this script, in a trusted workspace, and opens a session.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub fn agent(&self, script: &Script) -> Step<(Client, String)> {
         self.script(script)?;
         let mut client = self.agent_again()?;
@@ -167,9 +146,6 @@ impl Stage {
     }
 
     /// Starts another agent in the same place, and shakes hands with it.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub fn agent_again(&self) -> Step<Client> {
         let mut client = self.start()?;
         client.introduce(1)?;
@@ -177,9 +153,6 @@ impl Stage {
     }
 
     /// Starts a server and says nothing to it.
-    ///
-    /// # Errors
-    /// Where it cannot be started.
     pub fn start(&self) -> Step<Client> {
         let command = self.command();
         let program = command.get_program().to_string_lossy().into_owned();
@@ -202,9 +175,6 @@ impl Stage {
 
     /// That no server here wrote anything to its standard error, where that is asked of them and nothing gave them a
     /// reason to.
-    ///
-    /// # Errors
-    /// Where one did.
     pub fn is_silent(&self) -> Step {
         let complaint = server::complaint(&self.stderr)?;
         let may = !self.setting.silent || self.may_complain.get();

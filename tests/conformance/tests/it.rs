@@ -9,6 +9,7 @@ use std::{
 };
 
 use aside_conformance::cases;
+use aside_test_table::rows;
 use serde_json::Value;
 
 const CONFORMANCE: &str = env!("CARGO_BIN_EXE_conformance");
@@ -101,84 +102,40 @@ fn a_random_order_passes_whatever_the_seed() {
 const SPOILS_ALL: [&str; 1] = ["corrupted"];
 
 /// A wrong server, and the cases that fail on it.
-const VARIANTS: &[(&str, &[&str])] = &[
-    ("late-counted", &["late_after_cancel"]),
-    ("prompt-twice", &["prompts_sent_once"]),
-    (
-        "null-is-yes",
-        &["answer_null", "permission_null", "beside_null"],
-    ),
-    (
-        "error-is-answer",
-        &["answer_error", "permission_error", "fallback_error"],
-    ),
-    ("any-title-fits", &["fallback_wrong_title"]),
-    ("answers-over-text", &["fallback_offers"]),
-    (
-        "any-answer-fits",
-        &[
-            "typed_number",
-            "typed_multi_select",
-            "typed_text",
-            "typed_left_out",
-            "wrong_type",
-            "unknown_option",
-            "fits_at_last",
-        ],
-    ),
-    (
-        "unknown-prompt-accepted",
-        &["reply_then_elsewhere", "unknown_prompt", "resume_first"],
-    ),
-    (
-        "closed-twice",
-        &["elsewhere_then_reply", "reply_then_elsewhere"],
-    ),
-    ("no-dismiss", &["silence", "elsewhere_dismisses"]),
-    ("completed-early", &["completed_last_and_once"]),
-    ("completed-twice", &["completed_last_and_once"]),
-    ("corrupted", &["steer", "messages_well_formed"]),
-    ("field-missing", &["messages_well_formed"]),
-    ("field-unknown", &["messages_well_formed"]),
-    ("field-mistyped", &["messages_well_formed"]),
-    ("undeclared", &["messages_well_formed"]),
-    ("seq-gaps", &["seq_without_gaps"]),
-    ("reordered", &["seq_without_gaps"]),
-    ("update-lost", &["permission_once", "seq_without_gaps"]),
-    ("response-twice", &["many_requests"]),
-    // Each of these sends a request, or `exit`, while a prompt is open.
-    (
-        "blocks",
-        &[
-            "silence",
-            "elsewhere",
-            "typed_number",
-            "answer_null",
-            "second_turn",
-            "steer",
-            "turn_after_turn",
-            "exit_at_the_prompt",
-            "flood",
-            "fallback_later",
-        ],
-    ),
-    ("revoke-forgotten", &["approval_kept_and_revoked"]),
-    ("trust-unseen", &["preview_before_trust"]),
-    // Each of these leaves a prompt open and resumes it.
-    (
-        "vanish-completes",
-        &[
-            "vanish_at_the_prompt",
-            "vanish_between_prompts",
-            "vanish_twice",
-            "resume_first",
-        ],
-    ),
-];
+const VARIANTS: &str = "
+    late-counted            | late_after_cancel
+    prompt-twice            | prompts_sent_once
+    null-is-yes             | answer_null permission_null beside_null
+    error-is-answer         | answer_error permission_error fallback_error
+    any-title-fits          | fallback_wrong_title
+    answers-over-text       | fallback_offers
+    any-answer-fits         | typed_number typed_multi_select typed_text typed_left_out wrong_type unknown_option fits_at_last
+    unknown-prompt-accepted | reply_then_elsewhere unknown_prompt resume_first
+    closed-twice            | elsewhere_then_reply reply_then_elsewhere
+    no-dismiss              | silence elsewhere_dismisses
+    completed-early         | completed_last_and_once
+    completed-twice         | completed_last_and_once
+    corrupted               | steer messages_well_formed
+    field-missing           | messages_well_formed
+    field-unknown           | messages_well_formed
+    field-mistyped          | messages_well_formed
+    undeclared              | messages_well_formed
+    seq-gaps                | seq_without_gaps
+    reordered               | seq_without_gaps
+    update-lost             | permission_once seq_without_gaps
+    response-twice          | many_requests
+    # Each of these sends a request, or `exit`, while a prompt is open.
+    blocks                  | silence elsewhere typed_number answer_null second_turn steer turn_after_turn exit_at_the_prompt flood fallback_later
+    revoke-forgotten        | approval_kept_and_revoked
+    trust-unseen            | preview_before_trust
+    # Each of these leaves a prompt open and resumes it.
+    vanish-completes        | vanish_at_the_prompt vanish_between_prompts vanish_twice resume_first
+";
 
 #[test]
 fn each_wrong_server_fails_the_cases_that_it_should_and_passes_others() {
-    let check = |(wrong, expected): (&str, &[&str])| {
+    let check = |[wrong, expected]: [&str; 2]| {
+        let expected: Vec<&str> = expected.split(' ').collect();
         // Where nothing comes, the whole deadline is waited for.
         let mut options = vec!["--timeout", "4", "--jobs", "16"];
         let others = OTHERS.iter().filter(|_| !SPOILS_ALL.contains(&wrong));
@@ -191,8 +148,8 @@ fn each_wrong_server_fails_the_cases_that_it_should_and_passes_others() {
         assert_eq!(code, 1, "{wrong}");
     };
     // Most of it is waiting, four at a time; those of which most is waited for come first.
-    let mut variants = VARIANTS.to_vec();
-    variants.sort_by_key(|(_, expected)| Reverse(expected.len()));
+    let mut variants = rows(VARIANTS);
+    variants.sort_by_key(|[_, expected]| Reverse(expected.split(' ').count()));
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -231,7 +188,7 @@ fn every_wrong_server_is_in_the_table() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- ")?.split(':').next())
         .collect();
-    let tried: Vec<_> = VARIANTS.iter().map(|(wrong, _)| *wrong).collect();
+    let tried: Vec<_> = rows(VARIANTS).iter().map(|[wrong, _]| *wrong).collect();
     assert_eq!(offered, tried, "{help}");
 }
 

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{cancel, completes, ends, turns_of};
 use crate::{
     Step, check,
-    client::{Client, Turn, answer, closing},
+    client::{Client, Shown, Turn, answer, closing},
+    same,
     script::{Ask, Script, TOLD_DISMISSED, TOLD_NO, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
     wire::{
@@ -29,7 +30,7 @@ cases! {
     reply_then_elsewhere: "`aside/prompt/answer` after the reply is refused with -32012, and the first answer stays.";
 }
 
-fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
+pub(super) fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
     let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
     let turn = client.ask("Go")?;
     Ok((client, turn))
@@ -39,30 +40,15 @@ fn answer_boolean(stage: &Stage) -> Step {
     let (mut client, turn) = ship_it(stage)?;
     let shown = client.prompt()?;
     let prompt = &shown.prompt;
-    check(
-        prompt.kind == PromptKind::Question,
-        "the prompt is not of kind `question`",
-    )?;
-    check(
-        prompt.text == "Ship it?",
-        format!("the prompt's text is {:?}", prompt.text),
-    )?;
-    check(
-        prompt.answer_type == AnswerType::Boolean,
-        "the prompt is not boolean",
-    )?;
+    same("the kind", &prompt.kind, &PromptKind::Question)?;
+    same("the text", &prompt.text, &"Ship it?")?;
+    same("the type", &prompt.answer_type, &AnswerType::Boolean)?;
     check(
         prompt.exclusive,
         "a question of `ask_user` is not exclusive",
     )?;
-    check(
-        prompt.source == Source::Assistant,
-        "the source of `ask_user` is not the assistant",
-    )?;
-    check(
-        prompt.label == "Assistant",
-        format!("the label is {:?}", prompt.label),
-    )?;
+    same("the source", &prompt.source, &Source::Assistant)?;
+    same("the label", &prompt.label, &"Assistant")?;
     check(
         (&prompt.conversation_id, &prompt.turn_id) == (&turn.conversation, &turn.turn),
         "the prompt is of another turn",
@@ -85,6 +71,15 @@ pub(super) fn counts(client: &mut Client, prompt: &str, answer: &Value) -> Step 
     )
 }
 
+/// Waits until a prompt was closed without an answer, for this reason.
+fn closed(client: &mut Client, shown: &Shown, due: &Reason) -> Step {
+    let settled = client.settled(&shown.prompt.prompt_id)?;
+    check(
+        settled.is_cancelled(due),
+        format!("the prompt was closed with {settled:?} where {due:?} was due"),
+    )
+}
+
 fn answer_select(stage: &Stage) -> Step {
     let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])])
         .told("\"answer\":\"soy\"", "Told soy.");
@@ -92,9 +87,10 @@ fn answer_select(stage: &Stage) -> Step {
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
     let options = vec!["oat".to_owned(), "soy".to_owned()];
-    check(
-        shown.prompt.answer_type == AnswerType::Select { options },
-        "the options are not those of the question",
+    same(
+        "the type",
+        &shown.prompt.answer_type,
+        &AnswerType::Select { options },
     )?;
     client.reply(&shown, answer("soy"));
     counts(&mut client, &shown.prompt.prompt_id, &json!("soy"))?;
@@ -117,11 +113,7 @@ fn answer_error(stage: &Stage) -> Step {
     let (mut client, turn) = ship_it(stage)?;
     let shown = client.prompt()?;
     client.reply_error(&shown, "the window is gone");
-    let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(
-        settled.is_cancelled(&Reason::BackendError),
-        format!("the prompt was closed with {settled:?}"),
-    )?;
+    closed(&mut client, &shown, &Reason::BackendError)?;
     completes(&mut client, &turn, TOLD_NOT_SHOWN).map(drop)
 }
 
@@ -137,11 +129,7 @@ fn decline_with_note(stage: &Stage) -> Step {
         &shown,
         json!({"action": "decline", "note": "Ask me on Monday."}),
     );
-    let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(
-        settled.is_cancelled(&Reason::User),
-        format!("the prompt was closed with {settled:?}"),
-    )?;
+    closed(&mut client, &shown, &Reason::User)?;
     completes(&mut client, &turn, "The model was told the note.").map(drop)
 }
 
@@ -149,11 +137,7 @@ fn cancel_action(stage: &Stage) -> Step {
     let (mut client, turn) = ship_it(stage)?;
     let shown = client.prompt()?;
     client.reply(&shown, json!({"action": "cancel"}));
-    let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(
-        settled.is_cancelled(&Reason::User),
-        format!("the prompt was closed with {settled:?}"),
-    )?;
+    closed(&mut client, &shown, &Reason::User)?;
     completes(&mut client, &turn, TOLD_DISMISSED).map(drop)
 }
 
@@ -162,11 +146,7 @@ fn silence(stage: &Stage) -> Step {
     let shown = client.prompt()?;
     cancel(&mut client, &turn)?;
     client.dismissed(&shown.prompt.prompt_id)?;
-    let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(
-        settled.is_cancelled(&Reason::Withdrawn),
-        format!("the prompt was closed with {settled:?}"),
-    )?;
+    closed(&mut client, &shown, &Reason::Withdrawn)?;
     ends(&mut client, &turn, Outcome::Cancelled)?;
     let pending = client.pending()?;
     check(
@@ -181,18 +161,16 @@ fn late_after_cancel(stage: &Stage) -> Step {
     cancel(&mut client, &turn)?;
     ends(&mut client, &turn, Outcome::Cancelled)?;
     let id = shown.prompt.prompt_id.clone();
-    check(
-        client.settled(&id)?.is_cancelled(&Reason::Withdrawn),
-        "the prompt was not withdrawn",
-    )?;
+    closed(&mut client, &shown, &Reason::Withdrawn)?;
     client.reply(&shown, answer(true));
     let turns = turns_of(&mut client, &turn.conversation)?;
     let [on_record] = turns.as_slice() else {
         return Err(format!("the conversation has {} turns where 1 was due", turns.len()).into());
     };
-    check(
-        on_record.outcome == Some(Outcome::Cancelled),
-        "the outcome on record is not `cancelled`",
+    same(
+        "the outcome on record",
+        &on_record.outcome,
+        &Some(Outcome::Cancelled),
     )?;
     let counted = on_record
         .updates

@@ -6,7 +6,8 @@ use super::completes;
 use crate::{
     Failure, Step, check,
     client::{Client, answer},
-    script::{Item, Script},
+    same,
+    script::{Script, call},
     stage::Stage,
     wire::AnswerType,
 };
@@ -20,10 +21,7 @@ cases! {
 fn approvals_of_a_new_workspace(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::default())?;
     let listed = client.call("aside/approval/list", json!({}))?;
-    check(
-        listed["items"] == json!([]),
-        format!("something is approved already: {listed}"),
-    )?;
+    same("what is approved already", &listed["items"], &json!([]))?;
     let params = json!({"approvalId": "no-such-approval"});
     let error = client.refused("aside/approval/revoke", params, -32602)?;
     check(
@@ -42,9 +40,7 @@ fn approvals(client: &mut Client) -> Step<Vec<Value>> {
 }
 
 fn approval_kept_and_revoked(stage: &Stage) -> Step {
-    let mut arguments = toml::Table::new();
-    arguments.insert("command".into(), "echo oats".into());
-    let script = Script::says(vec![Item::call("run_command", arguments)])
+    let script = Script::says(&[call("run_command", &json!({"command": "echo oats"}))])
         .told("Exit status 0.", RAN)
         .told("The user did not allow run_command to run.", NOT_ALLOWED);
     let mut client = stage.with(&script)?;
@@ -96,10 +92,7 @@ fn preview_before_trust(stage: &Stage) -> Step {
     let shown = preview(stage, &mut client)?;
     check(shown["trusted"] == false, "a new workspace is trusted")?;
     let lint = json!([{"kind": "tool", "name": "lint", "command": ["sh", "lint.sh"]}]);
-    check(
-        shown["starts"] == lint,
-        format!("what could be started is {}", shown["starts"]),
-    )?;
+    same("what could be started", &shown["starts"], &lint)?;
     let trust = |shown: &Value| {
         let folder = stage.uri("");
         json!({"folder": folder, "trusted": true, "fingerprint": shown["fingerprint"]})

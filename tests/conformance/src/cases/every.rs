@@ -7,7 +7,7 @@ use super::completes;
 use crate::{
     Step,
     client::answer,
-    script::{Ask, Item, Script, TOLD_YES},
+    script::{Ask, Script, TOLD_YES},
     stage::Stage,
 };
 
@@ -24,7 +24,7 @@ fn ordinary(stage: &Stage) -> Step {
         Ask::boolean("Ship it?"),
         Ask::select("Which?", &["oat", "soy"]),
     ])
-    .heard("Just talk", vec![Item::text("Words, words, words.")]);
+    .heard("Just talk", "Words, words, words.");
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let (ship, which) = (client.prompt()?, client.prompt()?);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     Failure, Step, check,
     client::{Client, Knows, Message, notification},
+    same,
     script::{Ask, Script, TOLD_DISMISSED, TOLD_ELSE, TOLD_NO, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
     wire::ShowMessage,
@@ -80,10 +81,7 @@ fn says(client: &mut Client, due: &str) -> Step {
             .into_iter()
             .find_map(|method| told(&notification::<ShowMessage>(message, method)?.message))
     })?;
-    check(
-        said == due,
-        format!("the model said {said:?} where {due:?} was due"),
-    )
+    same("what the model said", &said, &due)
 }
 
 fn chooses(client: &mut Client, title: &str) -> Step {
@@ -108,10 +106,7 @@ fn fallback_offers(stage: &Stage) -> Step {
             shown.message.contains(QUESTION),
             format!("the message is {:?}", shown.message),
         )?;
-        check(
-            titles(&shown) == ["Later", "Answer…"],
-            format!("the message offers {:?}", titles(&shown)),
-        )?;
+        same("what is offered", &titles(&shown), &["Later", "Answer…"])?;
     }
     Ok(())
 }
@@ -169,10 +164,7 @@ fn leaves_open(stage: &Stage, reply: &Value) -> Step {
     let mut client = ask(stage, Knows::LspAlone, &[Ask::boolean(QUESTION)])?;
     let (id, _) = message(&mut client)?;
     client.respond(&id, reply.clone());
-    check(
-        client.pending()?.len() == 1,
-        format!("after {reply} the question is not open any more"),
-    )?;
+    same("the number of open prompts", &client.pending()?.len(), &1)?;
     client.call(
         "workspace/executeCommand",
         json!({"command": "aside.server.answer"}),
@@ -197,10 +189,7 @@ fn fallback_wrong_title(stage: &Stage) -> Step {
         match next {
             Ok((again, _)) => id = again,
             Err(said) => {
-                return check(
-                    said == TOLD_NOT_SHOWN,
-                    format!("after a wrong title the model said {said:?}"),
-                );
+                return same("what the model said", &said, &TOLD_NOT_SHOWN);
             }
         }
     }
@@ -227,10 +216,7 @@ fn fallback_one_at_a_time(stage: &Stage) -> Step {
         first.message.contains(QUESTION),
         "the second question is asked first",
     )?;
-    check(
-        client.pending()?.len() == 2,
-        "not both questions are pending",
-    )?;
+    same("the number of open prompts", &client.pending()?.len(), &2)?;
     check(
         client.take(&request).is_none(),
         "two messages are open at the same time",
@@ -243,10 +229,7 @@ fn fallback_one_at_a_time(stage: &Stage) -> Step {
 fn beside_yes(stage: &Stage) -> Step {
     let mut client = ask(stage, Knows::LspBeside, &[Ask::boolean(QUESTION)])?;
     let (id, shown) = message(&mut client)?;
-    check(
-        titles(&shown) == ["Yes", "No"],
-        format!("the message offers {:?}", titles(&shown)),
-    )?;
+    same("what is offered", &titles(&shown), &["Yes", "No"])?;
     client.respond(&id, json!({"title": "Yes"}));
     says(&mut client, TOLD_YES)
 }

@@ -6,6 +6,7 @@ use super::{ends, is_on_record};
 use crate::{
     Failure, Step, check,
     client::{Client, Shown, Turn, answer},
+    same,
     script::{Ask, Script},
     stage::Stage,
     wire::Outcome,
@@ -33,10 +34,7 @@ fn many(stage: &Stage) -> Step<(Client, Turn, Vec<Shown>)> {
     let mut texts: Vec<_> = prompts.iter().map(|shown| &shown.prompt.text).collect();
     texts.sort_unstable();
     texts.dedup();
-    check(
-        texts.len() == PROMPTS,
-        format!("the {PROMPTS} prompts have {} texts", texts.len()),
-    )?;
+    same("the number of texts", &texts.len(), &PROMPTS)?;
     Ok((client, turn, prompts))
 }
 
@@ -61,10 +59,7 @@ fn all_count(client: &mut Client, turn: &Turn, prompts: &[Shown]) -> Step {
         is_on_record(&turns, prompt, &own_answer(shown))
     };
     let on_record = prompts.iter().filter(counted).count();
-    check(
-        on_record == PROMPTS,
-        format!("{on_record} of {PROMPTS} answers are on record"),
-    )
+    same("the number of answers on record", &on_record, &PROMPTS)
 }
 
 fn flood(stage: &Stage) -> Step {
@@ -83,13 +78,7 @@ fn flood(stage: &Stage) -> Step {
         );
     }
     let pending = client.pending()?;
-    check(
-        pending.len() == PROMPTS,
-        format!(
-            "{} prompts are pending where {PROMPTS} are open",
-            pending.len()
-        ),
-    )?;
+    same("the number of pending prompts", &pending.len(), &PROMPTS)?;
     for shown in &prompts {
         let own = own_answer(shown);
         client.reply(shown, answer(own));

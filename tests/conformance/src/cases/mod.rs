@@ -33,6 +33,7 @@ pub use self::typed::needs_asker;
 use crate::{
     Failure, Step, check,
     client::{Client, Turn},
+    same,
     stage::Stage,
     wire::{self, Outcome, ReadResult, ReadTurn, TurnCompleted},
 };
@@ -93,13 +94,7 @@ fn completes(client: &mut Client, turn: &Turn, says: &str) -> Step<TurnCompleted
 /// Waits for the end of a turn, which has to have this outcome.
 fn ends(client: &mut Client, turn: &Turn, outcome: Outcome) -> Step<TurnCompleted> {
     let completed = client.completed(turn)?;
-    check(
-        completed.outcome == outcome,
-        format!(
-            "the turn ended {:?} where {outcome:?} was due",
-            completed.outcome
-        ),
-    )?;
+    same("the outcome", &completed.outcome, &outcome)?;
     Ok(completed)
 }
 

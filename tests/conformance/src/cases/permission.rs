@@ -6,7 +6,8 @@ use super::{cancel, completes, ends};
 use crate::{
     Failure, Step, check,
     client::{Client, Shown, Turn, answer},
-    script::{Item, Script},
+    same,
+    script::{Script, call},
     stage::Stage,
     wire::{AnswerType, CallStatus, Outcome, Preview, PromptKind, Status, Update},
 };
@@ -26,10 +27,8 @@ pub(super) const NOT_SHOWN: &str = "The model was told that nobody saw it.";
 
 /// A model that writes a file, and says what it was told.
 pub(super) fn note_script() -> Script {
-    let mut arguments = toml::Table::new();
-    arguments.insert("path".into(), "note.txt".into());
-    arguments.insert("content".into(), "oat milk\n".into());
-    Script::says(vec![Item::call("write_file", arguments)])
+    let arguments = json!({"path": "note.txt", "content": "oat milk\n"});
+    Script::says(&[call("write_file", &arguments)])
         .told("note.txt", WRITTEN)
         .told("The user did not allow write_file to run.", NOT_ALLOWED)
         .told("the prompt could not be shown", NOT_SHOWN)
@@ -44,23 +43,18 @@ fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
 
 pub(super) fn is_written(stage: &Stage, text: Option<&str>) -> Step {
     let found = std::fs::read_to_string(stage.workspace().join("note.txt")).ok();
-    check(
-        found.as_deref() == text,
-        format!("the file holds {found:?} where {text:?} was due"),
-    )
+    same("the file", &found.as_deref(), &text)
 }
 
 fn permission_once(stage: &Stage) -> Step {
     let (mut client, turn, shown) = note(stage)?;
     let prompt = &shown.prompt;
-    check(
-        prompt.kind == PromptKind::RunTool,
-        "the prompt is not of kind `runTool`",
-    )?;
+    same("the kind", &prompt.kind, &PromptKind::RunTool)?;
     let options = ["once", "turn", "no"].map(str::to_owned).to_vec();
-    check(
-        prompt.answer_type == AnswerType::Select { options },
-        format!("the options are {:?}", prompt.answer_type),
+    same(
+        "the type",
+        &prompt.answer_type,
+        &AnswerType::Select { options },
     )?;
     let Some(Preview::Diff { uri, old, new, .. }) = &prompt.preview else {
         return Err(Failure(format!(

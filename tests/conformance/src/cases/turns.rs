@@ -6,7 +6,8 @@ use super::{cancel, completes, ends, nothing_is_shown};
 use crate::{
     Step, check,
     client::{answer, update},
-    script::{Ask, Item, Script, TOLD_NO, TOLD_YES},
+    same,
+    script::{Ask, Script, TOLD_NO, TOLD_YES, text},
     stage::Stage,
     wire::{Outcome, Update},
 };
@@ -21,10 +22,8 @@ cases! {
 }
 
 fn steer(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?")]).heard(
-        "Leave the tests alone.",
-        vec![Item::text("The model was steered.")],
-    );
+    let script = Script::asks(&[Ask::boolean("Ship it?")])
+        .heard("Leave the tests alone.", "The model was steered.");
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
@@ -42,7 +41,7 @@ fn steer(stage: &Stage) -> Step {
 }
 
 fn cancel_in_the_middle(stage: &Stage) -> Step {
-    let script = Script::says(vec![Item::text("I will look at")]).stalls();
+    let script = Script::says(&[text("I will look at")]).stalls();
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let mut said = String::new();
@@ -60,32 +59,27 @@ fn cancel_in_the_middle(stage: &Stage) -> Step {
     }
     cancel(&mut client, &turn)?;
     let completed = ends(&mut client, &turn, Outcome::Cancelled)?;
-    check(
-        completed.answer.as_deref() == Some("I will look at"),
-        format!("the answer is {:?} and not what was said", completed.answer),
+    same(
+        "the answer",
+        &completed.answer.as_deref(),
+        &Some("I will look at"),
     )
 }
 
 fn cancel_finished(stage: &Stage) -> Step {
-    let mut client = stage.with(&Script::says(vec![Item::text("Done.")]))?;
+    let mut client = stage.with(&Script::says(&[text("Done.")]))?;
     let turn = client.ask("Go")?;
     completes(&mut client, &turn, "Done.")?;
     let before = super::turns_of(&mut client, &turn.conversation)?;
     while client.take(&|message: &_| update(message)).is_some() {}
     let id = client.request("aside/turn/cancel", json!({"turnId": turn.turn}));
     if let Err(error) = client.response(id, "aside/turn/cancel")? {
-        check(
-            error.code == -32011,
-            format!("cancelling a finished turn was refused with {}", error.code),
-        )?;
+        same("the code", &error.code, &-32011)?;
     }
     let after = super::turns_of(&mut client, &turn.conversation)?;
     let ends =
         |turns: &[crate::wire::ReadTurn]| turns.iter().map(|turn| turn.outcome).collect::<Vec<_>>();
-    check(
-        ends(&before) == ends(&after),
-        "cancelling a finished turn changed its outcome",
-    )?;
+    same("the outcome", &ends(&before), &ends(&after))?;
     let said = client.take(&|message: &_| update(message).filter(|(of, _)| *of == turn.turn));
     check(
         said.is_none(),
@@ -101,36 +95,36 @@ fn turn_after_turn(stage: &Stage) -> Step {
     ends(&mut client, &first, Outcome::Cancelled)?;
     let second =
         client.turn(json!({"conversationId": first.conversation, "message": "Go again"}))?;
-    check(
-        second.conversation == first.conversation,
-        "the second turn is in another conversation",
+    same(
+        "the conversation",
+        &second.conversation,
+        &first.conversation,
     )?;
     check(
         second.turn != first.turn,
         "the second turn has the id of the first",
     )?;
     let shown = client.prompt()?;
-    check(
-        shown.prompt.turn_id == second.turn,
-        "the prompt is not the second turn's",
+    same(
+        "the turn of the prompt",
+        &shown.prompt.turn_id,
+        &second.turn,
     )?;
     client.reply(&shown, answer(true));
     completes(&mut client, &second, TOLD_YES)?;
     let turns = super::turns_of(&mut client, &first.conversation)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
-    check(
-        outcomes == [Some(Outcome::Cancelled), Some(Outcome::Completed)],
-        format!("the outcomes on record are {outcomes:?}"),
+    same(
+        "the outcomes on record",
+        &outcomes,
+        &[Some(Outcome::Cancelled), Some(Outcome::Completed)],
     )
 }
 
 fn own_turn_id(stage: &Stage) -> Step {
-    let mut client = stage.with(&Script::says(vec![Item::text("Done.")]))?;
+    let mut client = stage.with(&Script::says(&[text("Done.")]))?;
     let turn = client.turn(json!({"message": "Go", "turnId": "turn-of-the-client"}))?;
-    check(
-        turn.turn == "turn-of-the-client",
-        format!("the turn's id is {}", turn.turn),
-    )?;
+    same("the turn's id", &turn.turn, &"turn-of-the-client")?;
     completes(&mut client, &turn, "Done.").map(drop)
 }
 
@@ -147,13 +141,15 @@ fn two_conversations(stage: &Stage) -> Step {
         first.conversation != second.conversation,
         "both turns are in one conversation",
     )?;
-    check(
-        first_shown.prompt.turn_id == first.turn,
-        "the first prompt is not the first turn's",
+    same(
+        "the turn of the first prompt",
+        &first_shown.prompt.turn_id,
+        &first.turn,
     )?;
-    check(
-        second_shown.prompt.turn_id == second.turn,
-        "the second prompt is not the second turn's",
+    same(
+        "the turn of the second prompt",
+        &second_shown.prompt.turn_id,
+        &second.turn,
     )?;
     client.reply(&second_shown, answer(false));
     completes(&mut client, &second, TOLD_NO)?;

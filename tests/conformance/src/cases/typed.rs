@@ -9,9 +9,9 @@ use super::{
     unfit::{shown_again, unhurried},
 };
 use crate::{
-    Failure, Step, check,
+    Step, check,
     client::answer,
-    script::{Item, Script},
+    script::{Script, call},
     stage::Stage,
 };
 
@@ -49,12 +49,10 @@ impl TypedQuestion {
     }
 
     /// A model that asks the question, and says [`TOLD`] where it was told the answer that fits.
-    pub(super) fn script(&self) -> Step<Script> {
+    pub(super) fn script(&self) -> Script {
         let question = json!({"id": "it", "text": "Which?", "answer_type": self.answer_type, "optional": self.optional});
-        let arguments = toml::Table::try_from(json!({ "questions": [question] }))
-            .map_err(|error| Failure(format!("the question cannot be written: {error}")))?;
-        let asks = Script::says(vec![Item::call("asker", arguments)]);
-        Ok(asks.told(&self.fit.to_string(), TOLD))
+        let asks = Script::says(&[call("asker", &json!({ "questions": [question] }))]);
+        asks.told(&self.fit.to_string(), TOLD)
     }
 }
 
@@ -95,7 +93,7 @@ pub(super) fn left_out() -> Vec<TypedQuestion> {
 
 fn asked(stage: &Stage, questions: &[TypedQuestion]) -> Step {
     questions.iter().try_for_each(|question| {
-        let mut client = stage.with(&question.script()?)?;
+        let mut client = stage.with(&question.script())?;
         let turn = client.ask("Go")?;
         let mut shown = client.prompt()?;
         let id = shown.prompt.prompt_id.clone();

@@ -2,10 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::completes;
+use super::{
+    answers::{counts, ship_it},
+    completes,
+};
 use crate::{
     Failure, Step, check,
-    client::{Client, Shown, Turn, answer, closing, notification, shown, update},
+    client::{Client, Shown, answer, closing, notification, shown, update},
+    same,
     script::{Ask, Script, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
     wire::{Reason, Settled, TurnCompleted, Update},
@@ -18,12 +22,6 @@ cases! {
     unknown_action: "An action that does not exist is no answer: in the end the prompt is closed as `backend_error`.";
     answer_missing: "An `answer` without its value is no answer: in the end the prompt is closed as `backend_error`.";
     fits_at_last: "After two answers that do not fit, the third still counts.";
-}
-
-fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
-    let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
-    let turn = client.ask("Go")?;
-    Ok((client, turn))
 }
 
 /// What follows an answer that does not fit.
@@ -65,9 +63,10 @@ fn insists(stage: &Stage, reply: &Value) -> Step<Client> {
             }
             Next::Ended => return Err("the turn ended and the prompt was not closed".into()),
         }
-        check(
-            shown.prompt.prompt_id == id,
-            "the prompt was shown again under another id",
+        same(
+            "the prompt that is shown again",
+            &shown.prompt.prompt_id,
+            &id,
         )?;
     }
     Err(Failure(format!(
@@ -109,11 +108,7 @@ fn unknown_option(stage: &Stage) -> Step {
     client.reply(&shown, answer("cow"));
     let again = shown_again(&mut client, &shown)?;
     client.reply(&again, answer("soy"));
-    let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(
-        settled.is_answer(&json!("soy")),
-        format!("the prompt was closed with {settled:?}"),
-    )?;
+    counts(&mut client, &shown.prompt.prompt_id, &json!("soy"))?;
     completes(&mut client, &turn, "Told soy.").map(drop)
 }
 

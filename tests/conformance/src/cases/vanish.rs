@@ -9,6 +9,7 @@ use super::{completes, is_on_record, turns_of};
 use crate::{
     Failure, Step, check,
     client::{Client, Knows, Message, Turn, answer, closing, notification},
+    same,
     script::{Ask, Script, TOLD_YES},
     stage::Stage,
     wire::{ConversationStatus, ListItem, ListResult, Outcome, TurnCompleted, Update},
@@ -63,12 +64,10 @@ fn nothing_was_decided(client: &mut Client, prompt: &str) -> Step {
     let completed =
         client.take(&|message: &_| notification::<TurnCompleted>(message, "aside/turn/completed"));
     if let Some(completed) = completed {
-        check(
-            completed.outcome == Outcome::Interrupted,
-            format!(
-                "the turn of a vanished client ended {:?}",
-                completed.outcome
-            ),
+        same(
+            "the outcome of a vanished client's turn",
+            &completed.outcome,
+            &Outcome::Interrupted,
         )?;
     }
     let closed = client.take(&|message: &_| closing(message).filter(|end| end.prompt_id == prompt));
@@ -85,10 +84,7 @@ fn is_resumable(client: &mut Client, prompt: &str) -> Step {
         .iter()
         .map(|open| (open.prompt_id.as_str(), open.resumable))
         .collect();
-    check(
-        found == [(prompt, Some(true))],
-        format!("the prompt {prompt} has to be pending as resumable, but pending are {found:?}"),
-    )?;
+    same("what is pending", &found, &[(prompt, Some(true))])?;
     let item = only_conversation(client)?;
     check(
         item.status == ConversationStatus::Interrupted && item.prompts == 1,
@@ -121,12 +117,10 @@ fn only_conversation(client: &mut Client) -> Step<ListItem> {
 fn resumes(client: &mut Client, turn: &Turn, prompt: &str) -> Step {
     client.resume(turn)?;
     let shown = client.prompt()?;
-    check(
-        shown.prompt.prompt_id == prompt,
-        format!(
-            "the resumed turn shows {} and not {prompt}",
-            shown.prompt.prompt_id
-        ),
+    same(
+        "the prompt of the resumed turn",
+        &shown.prompt.prompt_id,
+        &prompt,
     )?;
     client.reply(&shown, answer(true));
     completes(client, turn, TOLD_YES).map(drop)
@@ -168,9 +162,10 @@ fn vanish_twice(stage: &Stage) -> Step {
     let mut client = stage.again()?;
     client.resume(&turn)?;
     let shown = client.prompt()?;
-    check(
-        shown.prompt.prompt_id == prompt,
-        "the resumed prompt has another id",
+    same(
+        "the prompt of the resumed turn",
+        &shown.prompt.prompt_id,
+        &prompt,
     )?;
     client.vanish()?;
     nothing_was_decided(&mut client, &prompt)?;
@@ -239,9 +234,10 @@ fn goes_on(client: &mut Client) -> Step {
     }
     let turns = turns_of(client, &item.conversation_id)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
-    check(
-        outcomes == [Some(Outcome::Completed)],
-        format!("the outcomes on record are {outcomes:?}"),
+    same(
+        "the outcomes on record",
+        &outcomes,
+        &[Some(Outcome::Completed)],
     )?;
     let mut updates = turns.iter().flat_map(|turn| &turn.updates);
     check(
@@ -288,14 +284,12 @@ fn vanish_after_completed(stage: &Stage) -> Step {
         "a prompt of a completed turn is pending",
     )?;
     let item = only_conversation(&mut client)?;
-    check(
-        item.status == ConversationStatus::Idle,
-        format!("the conversation is listed as {:?}", item.status),
-    )?;
+    same("the status", &item.status, &ConversationStatus::Idle)?;
     let turns = turns_of(&mut client, &turn.conversation)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
-    check(
-        outcomes == [Some(Outcome::Completed)],
-        format!("the outcomes on record are {outcomes:?}"),
+    same(
+        "the outcomes on record",
+        &outcomes,
+        &[Some(Outcome::Completed)],
     )
 }

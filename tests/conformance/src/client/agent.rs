@@ -33,9 +33,6 @@ impl Asked {
 
 impl Client {
     /// `initialize`, as a client with forms that speaks this version.
-    ///
-    /// # Errors
-    /// Where the agent does not answer with a result.
     pub fn introduce(&mut self, version: u16) -> Step<Value> {
         let can = json!({"elicitation": {"form": {}}, "session": {"notices": {}}});
         let info = json!({"name": "conformance", "version": env!("CARGO_PKG_VERSION")});
@@ -45,9 +42,6 @@ impl Client {
     }
 
     /// Opens a session in this folder.
-    ///
-    /// # Errors
-    /// Where the agent does not.
     pub fn open(&mut self, folder: &Path) -> Step<String> {
         let result = self.call("session/new", json!({"cwd": folder, "mcpServers": []}))?;
         let id = result["sessionId"].as_str().map(str::to_owned);
@@ -55,9 +49,6 @@ impl Client {
     }
 
     /// Trusts a folder as it is, by the command that Aside has for it.
-    ///
-    /// # Errors
-    /// Where the agent does not say how.
     pub fn trust(&mut self, folder: &Path) -> Step {
         let session = self.open(folder)?;
         let prompt = self.say(&session, "/trust");
@@ -91,9 +82,6 @@ impl Client {
     }
 
     /// Waits for the end of a prompt, and gives its stop reason.
-    ///
-    /// # Errors
-    /// Where it does not end, or with an error.
     pub fn stopped(&mut self, prompt: i64) -> Step<String> {
         let ended = self.response(prompt, "`session/prompt`")?;
         let ended = ended.map_err(|error| {
@@ -106,9 +94,6 @@ impl Client {
     }
 
     /// Waits for the end of a prompt, which has to be cancelled.
-    ///
-    /// # Errors
-    /// Where it is another one.
     pub fn is_cancelled(&mut self, prompt: i64) -> Step {
         let reason = self.stopped(prompt)?;
         check(
@@ -118,9 +103,6 @@ impl Client {
     }
 
     /// Waits for the end of a prompt, and the agent has to have said this.
-    ///
-    /// # Errors
-    /// Where it is another end, or it said something else.
     pub fn completes(&mut self, session: &str, prompt: i64, says: &str) -> Step {
         let reason = self.stopped(prompt)?;
         let words = self.words(session);
@@ -150,9 +132,6 @@ impl Client {
     }
 
     /// Waits for an update of a session of this kind that is `wanted`.
-    ///
-    /// # Errors
-    /// Where none comes.
     pub fn told(
         &mut self,
         session: &str,
@@ -167,17 +146,11 @@ impl Client {
     }
 
     /// Waits until the person is asked something.
-    ///
-    /// # Errors
-    /// Where that does not happen.
     pub fn asked(&mut self) -> Step<Asked> {
         self.wait("a form or a permission", asked)
     }
 
     /// The same, or the end of a prompt: then its stop reason.
-    ///
-    /// # Errors
-    /// Where neither comes.
     pub fn asked_or_end(&mut self, prompt: i64) -> Step<Result<Asked, String>> {
         self.wait(
             "a form, a permission or the end of the prompt",
@@ -211,9 +184,6 @@ impl Client {
     }
 
     /// Waits until the agent wants no answer to this any more.
-    ///
-    /// # Errors
-    /// Where it does not say so.
     pub fn withdrawn(&mut self, asked: &Asked) -> Step {
         self.wait("`$/cancel_request`", |message| match message {
             Message::Notification(method, params)
@@ -226,9 +196,6 @@ impl Client {
     }
 
     /// The sessions in a folder. What the agent did before it answered has come then.
-    ///
-    /// # Errors
-    /// Where the agent does not say.
     pub fn sessions(&mut self, folder: &Path) -> Step<Vec<String>> {
         let listed = self.call("session/list", json!({ "cwd": folder }))?;
         let listed = listed["sessions"].as_array().cloned().unwrap_or_default();

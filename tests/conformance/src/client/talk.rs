@@ -25,9 +25,6 @@ pub fn answer(value: impl Into<Value>) -> Value {
 
 impl Client {
     /// A request whose result has to be well-formed.
-    ///
-    /// # Errors
-    /// Where it is not, or the request is refused.
     pub fn get<T: DeserializeOwned + Serialize>(&mut self, method: &str, params: Value) -> Step<T> {
         let result = self.call(method, params)?;
         wire::read(&result).map_err(|why| {
@@ -38,17 +35,11 @@ impl Client {
     }
 
     /// Starts a turn in a new conversation.
-    ///
-    /// # Errors
-    /// Where the server does not.
     pub fn ask(&mut self, prompt: &str) -> Step<Turn> {
         self.turn(json!({"message": prompt}))
     }
 
     /// Starts a turn with these params.
-    ///
-    /// # Errors
-    /// Where the server does not.
     pub fn turn(&mut self, params: Value) -> Step<Turn> {
         let result = self.call("aside/turn/start", params)?;
         let id = |key: &str| {
@@ -62,9 +53,6 @@ impl Client {
     }
 
     /// Resumes the interrupted turn of a conversation.
-    ///
-    /// # Errors
-    /// Where the server does not.
     pub fn resume(&mut self, turn: &Turn) -> Step {
         self.ledger.resumed(&turn.turn);
         let result = self.call(
@@ -81,9 +69,6 @@ impl Client {
     }
 
     /// Waits for the next prompt.
-    ///
-    /// # Errors
-    /// Where none comes.
     pub fn prompt(&mut self) -> Step<Shown> {
         self.wait("`aside/prompt`", shown)
     }
@@ -101,9 +86,6 @@ impl Client {
     }
 
     /// Answers a prompt by `aside/prompt/answer`, in place of the reply.
-    ///
-    /// # Errors
-    /// Where that is refused.
     pub fn answer_elsewhere(&mut self, prompt: &str, result: Value) -> Step {
         self.call(
             "aside/prompt/answer",
@@ -113,9 +95,6 @@ impl Client {
     }
 
     /// Waits until the server says what became of a prompt.
-    ///
-    /// # Errors
-    /// Where it does not.
     pub fn settled(&mut self, prompt: &str) -> Step<Settled> {
         self.wait(&format!("the closing of {prompt}"), |message| {
             closing(message).filter(|settled| settled.prompt_id == prompt)
@@ -123,9 +102,6 @@ impl Client {
     }
 
     /// Waits for the dismissal of a prompt.
-    ///
-    /// # Errors
-    /// Where none comes.
     pub fn dismissed(&mut self, prompt: &str) -> Step<DismissParams> {
         self.wait(&format!("the dismissal of {prompt}"), |message| {
             let dismiss: DismissParams = notification(message, "aside/prompt/dismiss")?;
@@ -134,9 +110,6 @@ impl Client {
     }
 
     /// Waits for an update of this turn that is `wanted`.
-    ///
-    /// # Errors
-    /// Where none comes.
     pub fn update(
         &mut self,
         turn: &Turn,
@@ -150,9 +123,6 @@ impl Client {
     }
 
     /// Waits for the end of a turn.
-    ///
-    /// # Errors
-    /// Where it does not end.
     pub fn completed(&mut self, turn: &Turn) -> Step<TurnCompleted> {
         self.wait("`aside/turn/completed`", |message| {
             let completed: TurnCompleted = notification(message, "aside/turn/completed")?;
@@ -161,9 +131,6 @@ impl Client {
     }
 
     /// Waits for the next prompt, or for the end of this turn: then none.
-    ///
-    /// # Errors
-    /// Where neither comes.
     pub fn prompt_or_end(&mut self, turn: &Turn) -> Step<Option<Shown>> {
         self.wait("a prompt or the end of the turn", |message| {
             let completed: Option<TurnCompleted> = notification(message, "aside/turn/completed");
@@ -175,9 +142,6 @@ impl Client {
     }
 
     /// The open prompts, by `aside/prompt/pending`. What the server did before it answered has come then.
-    ///
-    /// # Errors
-    /// Where the server does not say.
     pub fn pending(&mut self) -> Step<Vec<Prompt>> {
         let result: PendingResult = self.get("aside/prompt/pending", json!({}))?;
         Ok(result.prompts)

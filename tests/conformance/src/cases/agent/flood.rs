@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     Failure, Step, check,
     client::{Asked, Client, Message},
+    same,
     script::{Ask, Script},
     stage::Stage,
 };
@@ -34,10 +35,7 @@ fn many(stage: &Stage) -> Step<(Client, String, i64, Vec<Asked>)> {
     let mut texts: Vec<_> = asked.iter().map(Asked::text).collect();
     texts.sort_unstable();
     texts.dedup();
-    check(
-        texts.len() == PROMPTS,
-        format!("the {PROMPTS} forms have {} texts", texts.len()),
-    )?;
+    same("the number of texts", &texts.len(), &PROMPTS)?;
     Ok((client, session, prompt, asked))
 }
 

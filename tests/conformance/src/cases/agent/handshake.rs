@@ -57,30 +57,22 @@ fn unknown_field(stage: &Stage) -> Step {
 fn unknown_conversation(stage: &Stage) -> Step {
     let (mut client, _) = stage.agent(&Script::asks(&[]))?;
     let (id, cwd) = ("s-none", stage.workspace());
-    let opens = json!({"sessionId": id, "cwd": cwd, "mcpServers": []});
-    for (method, params) in [
-        ("session/load", opens.clone()),
-        ("session/resume", opens.clone()),
-        ("session/fork", opens),
-        ("session/close", json!({"sessionId": id})),
-        ("session/set_title", json!({"sessionId": id, "title": "x"})),
-        (
-            "session/set_mode",
-            json!({"sessionId": id, "modeId": "ask"}),
-        ),
+    let more = [
+        ("session/load", json!({"cwd": cwd, "mcpServers": []})),
+        ("session/resume", json!({"cwd": cwd, "mcpServers": []})),
+        ("session/fork", json!({"cwd": cwd, "mcpServers": []})),
+        ("session/close", json!({})),
+        ("session/set_title", json!({"title": "x"})),
+        ("session/set_mode", json!({"modeId": "ask"})),
         (
             "session/set_config_option",
-            json!({"sessionId": id, "configId": "mode", "value": "ask"}),
+            json!({"configId": "mode", "value": "ask"}),
         ),
-        (
-            "session/prompt",
-            json!({"sessionId": id, "prompt": [{"type": "text", "text": "x"}]}),
-        ),
-        (
-            "_session/steering",
-            json!({"sessionId": id, "prompt": [{"type": "text", "text": "x"}]}),
-        ),
-    ] {
+        ("session/prompt", json!({"prompt": [text("x")]})),
+        ("_session/steering", json!({"prompt": [text("x")]})),
+    ];
+    for (method, mut params) in more {
+        params["sessionId"] = id.into();
         client.refused(method, params, -32002)?;
     }
     client
@@ -88,67 +80,69 @@ fn unknown_conversation(stage: &Stage) -> Step {
         .map(drop)
 }
 
-/// Requests that are right, each with a text of the user's in it.
-fn requests(stage: &Stage, session: &str) -> Vec<(&'static str, Value)> {
-    let opens = json!({"sessionId": session, "cwd": stage.workspace(), "mcpServers": []});
-    vec![
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// Requests that are right, each with a text of the user's in it, and a member of theirs that they need.
+fn members(stage: &Stage, session: &str) -> Vec<(&'static str, Value, String)> {
+    let (id, cwd) = (session, stage.workspace());
+    let requests = [
+        ("session/new", json!({"cwd": cwd, "mcpServers": []})),
         (
-            "session/new",
-            json!({"cwd": stage.workspace(), "mcpServers": []}),
+            "session/load",
+            json!({"sessionId": id, "cwd": cwd, "mcpServers": []}),
         ),
-        ("session/load", opens.clone()),
-        ("session/fork", opens),
-        ("session/close", json!({"sessionId": session})),
-        ("session/delete", json!({"sessionId": session})),
+        (
+            "session/fork",
+            json!({"sessionId": id, "cwd": cwd, "mcpServers": []}),
+        ),
+        ("session/close", json!({"sessionId": id})),
+        ("session/delete", json!({"sessionId": id})),
         (
             "session/set_title",
-            json!({"sessionId": session, "title": "hunter2"}),
+            json!({"sessionId": id, "title": "hunter2"}),
         ),
         (
             "session/set_mode",
-            json!({"sessionId": session, "modeId": "ask"}),
+            json!({"sessionId": id, "modeId": "ask"}),
         ),
         (
             "session/prompt",
-            json!({"sessionId": session, "prompt": [{"type": "text", "text": "hunter2"}]}),
+            json!({"sessionId": id, "prompt": [text("hunter2")]}),
         ),
-    ]
-}
-
-fn missing_field(stage: &Stage) -> Step {
-    let (mut client, session) = stage.agent(&Script::asks(&[]))?;
-    for (method, params) in requests(stage, &session) {
+    ];
+    let each = requests.into_iter().flat_map(|(method, params)| {
         let names: Vec<String> = params
             .as_object()
             .into_iter()
             .flat_map(|it| it.keys().cloned())
             .collect();
-        for name in names.iter().filter(|name| *name != "mcpServers") {
-            let mut without = params.clone();
-            without.as_object_mut().map(|it| it.remove(name));
-            client.refused(method, without, -32602)?;
-        }
+        names
+            .into_iter()
+            .map(move |name| (method, params.clone(), name))
+    });
+    each.filter(|(_, _, name)| name != "mcpServers").collect()
+}
+
+fn missing_field(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&Script::asks(&[]))?;
+    for (method, mut params, name) in members(stage, &session) {
+        params.as_object_mut().map(|it| it.remove(&name));
+        client.refused(method, params, -32602)?;
     }
     Ok(())
 }
 
 fn wrong_field(stage: &Stage) -> Step {
     let (mut client, session) = stage.agent(&Script::asks(&[]))?;
-    for (method, params) in requests(stage, &session) {
-        let names: Vec<String> = params
-            .as_object()
-            .into_iter()
-            .flat_map(|it| it.keys().cloned())
-            .collect();
-        for name in names.iter().filter(|name| *name != "mcpServers") {
-            let mut wrong = params.clone();
-            wrong[name] = json!({"hunter2": ["hunter2"]});
-            let error = client.refused(method, wrong, -32602)?;
-            check(
-                !error.message.contains("hunter2"),
-                format!("`{method}` repeats what it was sent: {}", error.message),
-            )?;
-        }
+    for (method, mut params, name) in members(stage, &session) {
+        params[name] = json!({"hunter2": ["hunter2"]});
+        let error = client.refused(method, params, -32602)?;
+        check(
+            !error.message.contains("hunter2"),
+            format!("`{method}` repeats what it was sent: {}", error.message),
+        )?;
     }
     Ok(())
 }

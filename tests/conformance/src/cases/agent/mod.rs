@@ -10,7 +10,7 @@ mod vanish;
 use super::Case;
 use crate::{
     Step,
-    script::{Ask, Item, Script, TOLD_YES},
+    script::{Ask, Script, TOLD_YES},
     stage::Stage,
 };
 
@@ -37,7 +37,7 @@ pub fn all() -> Vec<Case> {
 /// Two questions, then words, so that there is something to watch.
 fn ordinary(stage: &Stage) -> Step {
     let script = Script::asks(&[Ask::boolean("Ship it?"), Ask::boolean("Really?")])
-        .heard("Just talk", vec![Item::text("Words, words, words.")]);
+        .heard("Just talk", "Words, words, words.");
     let (mut client, session) = stage.agent(&script)?;
     let prompt = client.say(&session, "Go");
     for _ in 0..2 {

@@ -6,6 +6,7 @@ use super::super::permission::{NOT_ALLOWED, NOT_SHOWN, WRITTEN, is_written, note
 use crate::{
     Step, check,
     client::{Asked, Client},
+    same,
     stage::Stage,
 };
 
@@ -35,9 +36,10 @@ fn permission_once(stage: &Stage) -> Step {
         .cloned()
         .unwrap_or_default();
     let kinds: Vec<_> = options.iter().map(|it| it["kind"].clone()).collect();
-    check(
-        kinds == ["allow_once", "allow_always", "reject_once"],
-        format!("the options are {kinds:?}"),
+    same(
+        "the options",
+        &kinds,
+        &["allow_once", "allow_always", "reject_once"],
     )?;
     let call = &asked.params["toolCall"];
     let diff = &call["content"][0];
@@ -83,10 +85,7 @@ fn permission_cancelled(stage: &Stage) -> Step {
     let (mut client, _, prompt, asked) = note(stage)?;
     client.respond(&asked.request, json!({"outcome": {"outcome": "cancelled"}}));
     let reason = client.stopped(prompt)?;
-    check(
-        reason == "end_turn",
-        format!("the prompt ended with {reason:?}"),
-    )?;
+    same("the stop reason", &reason, &"end_turn")?;
     is_written(stage, None)
 }
 

@@ -6,6 +6,7 @@ use super::super::typed::{self, TOLD, TypedQuestion};
 use crate::{
     Failure, Step, check,
     client::{Asked, Client},
+    same,
     script::{Ask, Script, TOLD_DISMISSED, TOLD_NO, TOLD_NOT_SHOWN, TOLD_YES},
     stage::Stage,
 };
@@ -73,10 +74,7 @@ fn answer_select(stage: &Stage) -> Step {
         .cloned()
         .unwrap_or_default();
     let options: Vec<_> = options.iter().map(|it| it["const"].clone()).collect();
-    check(
-        options == ["oat", "soy"],
-        format!("the options are {options:?}"),
-    )?;
+    same("the options", &options, &["oat", "soy"])?;
     client.accept(&asked, &json!("soy"));
     client.completes(&session, prompt, "Told soy.")
 }
@@ -177,7 +175,7 @@ fn fits_at_last(stage: &Stage) -> Step {
 /// Each question is answered with what does not fit and then with what does; null is a form that nobody touched.
 fn asked(stage: &Stage, questions: &[TypedQuestion]) -> Step {
     questions.iter().try_for_each(|question| {
-        let (mut client, session) = stage.agent(&question.script()?)?;
+        let (mut client, session) = stage.agent(&question.script())?;
         let prompt = client.say(&session, "Go");
         for answer in question.unfit.iter().chain([&question.fit]) {
             let asked = client.asked()?;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::{
-    Step, check,
-    script::{Ask, Item, Script, TOLD_NO, TOLD_YES},
+    Step, check, same,
+    script::{Ask, Script, TOLD_NO, TOLD_YES, text},
     stage::Stage,
 };
 
@@ -18,8 +18,7 @@ cases! {
 }
 
 fn second_turn(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?")])
-        .heard("the second", vec![Item::text("Heard the second.")]);
+    let script = Script::asks(&[Ask::boolean("Ship it?")]).heard("the second", "Heard the second.");
     let (mut client, session) = stage.agent(&script)?;
     let first = client.say(&session, "Go");
     let asked = client.asked()?;
@@ -30,10 +29,8 @@ fn second_turn(stage: &Stage) -> Step {
 }
 
 fn steer(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?")]).heard(
-        "Leave the tests alone.",
-        vec![Item::text("The model was steered.")],
-    );
+    let script = Script::asks(&[Ask::boolean("Ship it?")])
+        .heard("Leave the tests alone.", "The model was steered.");
     let (mut client, session) = stage.agent(&script)?;
     let prompt = client.say(&session, "Go");
     let asked = client.asked()?;
@@ -42,16 +39,17 @@ fn steer(stage: &Stage) -> Step {
         "_session/steering",
         json!({"sessionId": session, "prompt": text}),
     )?;
-    check(
-        taken["outcome"] == "injected",
-        format!("`_session/steering` was answered with {taken}"),
+    same(
+        "the outcome of `_session/steering`",
+        &taken["outcome"],
+        &"injected",
     )?;
     client.accept(&asked, &json!("yes"));
     client.completes(&session, prompt, "The model was steered.")
 }
 
 fn cancel_in_the_middle(stage: &Stage) -> Step {
-    let script = Script::says(vec![Item::text("I will look at")]).stalls();
+    let script = Script::says(&[text("I will look at")]).stalls();
     let (mut client, session) = stage.agent(&script)?;
     let prompt = client.say(&session, "Go");
     let mut said = String::new();
@@ -68,7 +66,7 @@ fn cancel_in_the_middle(stage: &Stage) -> Step {
 }
 
 fn cancel_finished(stage: &Stage) -> Step {
-    let script = Script::says(vec![Item::text("Done.")]);
+    let script = Script::says(&[text("Done.")]);
     let (mut client, session) = stage.agent(&script)?;
     for _ in 0..2 {
         let prompt = client.say(&session, "Go");

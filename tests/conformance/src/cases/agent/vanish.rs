@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::{
     Step, check,
     client::Client,
+    same,
     script::{Ask, Script, TOLD_YES},
     stage::Stage,
 };
@@ -48,29 +49,35 @@ fn resumes(stage: &Stage, session: &str) -> Step<(Client, i64)> {
     Ok((client, prompt))
 }
 
-fn vanish_at_the_prompt(stage: &Stage) -> Step {
+/// A session whose client vanished at a form.
+fn left_at_the_form(stage: &Stage) -> Step<String> {
     let (mut client, session) = stage.agent(&script())?;
     client.say(&session, "Go");
     client.asked()?;
     client.vanish()?;
-    let (mut client, prompt) = resumes(stage, &session)?;
+    Ok(session)
+}
+
+/// The form is shown, and answered it completes.
+fn completes(client: &mut Client, session: &str, prompt: i64) -> Step {
     let asked = client.asked()?;
     client.accept(&asked, &json!("yes"));
-    client.completes(&session, prompt, TOLD_YES)
+    client.completes(session, prompt, TOLD_YES)
+}
+
+fn vanish_at_the_prompt(stage: &Stage) -> Step {
+    let session = left_at_the_form(stage)?;
+    let (mut client, prompt) = resumes(stage, &session)?;
+    completes(&mut client, &session, prompt)
 }
 
 fn vanish_twice(stage: &Stage) -> Step {
-    let (mut client, session) = stage.agent(&script())?;
-    client.say(&session, "Go");
-    client.asked()?;
-    client.vanish()?;
+    let session = left_at_the_form(stage)?;
     let (mut client, _) = resumes(stage, &session)?;
     client.asked()?;
     client.vanish()?;
     let (mut client, prompt) = resumes(stage, &session)?;
-    let asked = client.asked()?;
-    client.accept(&asked, &json!("yes"));
-    client.completes(&session, prompt, TOLD_YES)
+    completes(&mut client, &session, prompt)
 }
 
 fn vanish_between_prompts(stage: &Stage) -> Step {
@@ -86,10 +93,7 @@ fn vanish_between_prompts(stage: &Stage) -> Step {
     client.vanish()?;
     let (mut client, prompt) = resumes(stage, &session)?;
     let asked = client.asked()?;
-    check(
-        asked.text() == "Ship it?",
-        format!("{:?} is asked again", asked.text()),
-    )?;
+    same("what is asked again", &asked.text(), &"Ship it?")?;
     client.accept(&asked, &json!("yes"));
     client.completes(&session, prompt, TOLD_YES)?;
     check(
@@ -128,10 +132,7 @@ fn vanish_after_completed(stage: &Stage) -> Step {
     let opens = json!({"sessionId": session, "cwd": stage.workspace(), "mcpServers": []});
     client.call("session/load", opens)?;
     let words = client.words(&session);
-    check(
-        words == TOLD_YES,
-        format!("what was said is shown as {words:?}"),
-    )?;
+    same("what was said", &words, &TOLD_YES)?;
     let prompt = client.say(&session, "/resume");
     let resumed = client.response(prompt, "`/resume`")?;
     check(resumed.is_err(), "there was something to resume")
