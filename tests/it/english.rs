@@ -3,184 +3,63 @@
 
 #![expect(clippy::print_stdout, reason = "tests that print figures")]
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
+use aside_test_table::rows;
 use syn::{
     BinOp, Expr, ExprBinary, ExprMatch, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, Pat,
     visit::{self, Visit},
 };
 
-use crate::structure::{is_test, root, texts};
+use crate::structure::{is_test, lists, root, texts};
 
 /// Names of fields and variables that carry a sentence, whatever it is compared with.
-const SENTENCES: [&str; 7] = [
-    "message", "note", "sentence", "summary", "title", "told", "why",
-];
+const SENTENCES: &str = "message note sentence summary title told why";
 
 /// Names of what may be a sentence: it is one if it is compared with words.
-const TEXTS: [&str; 5] = ["content", "label", "reason", "said", "text"];
+const TEXTS: &str = "content label reason said text";
 
 /// Methods that look for something in a text, or take it off.
-const METHODS: [&str; 11] = [
-    "contains",
-    "ends_with",
-    "eq",
-    "eq_ignore_ascii_case",
-    "find",
-    "matches",
-    "rfind",
-    "split_once",
-    "starts_with",
-    "strip_prefix",
-    "strip_suffix",
-];
+const METHODS: &str = "contains ends_with eq eq_ignore_ascii_case find matches rfind split_once \
+    starts_with strip_prefix strip_suffix";
 
-/// A function that reads a sentence, and why it has to.
-const EXCEPTIONS: [(&str, &str, &str); 27] = [
-    (
-        "server/config/import.rs",
-        "headers",
-        "a header of another program's configuration",
-    ),
-    (
-        "server/engine/drive/performer.rs",
-        "fits_schema",
-        "the fence around JSON that a model answered",
-    ),
-    (
-        "server/front/headless/args/value.rs",
-        "tool_choice",
-        "words of the command line",
-    ),
-    (
-        "server/front/headless/model.rs",
-        "list_failure",
-        "cuts a model off that nobody named",
-    ),
-    (
-        "server/front/lsp/fallback/messages.rs",
-        "meaning",
-        "the protocol names the action that was chosen by its title alone",
-    ),
-    (
-        "server/front/lsp/fallback/sentence.rs",
-        "sentence",
-        "punctuation at the end",
-    ),
-    (
-        "server/front/lsp/fallback/written.rs",
-        "value",
-        "a person's answer, compared with words of its format",
-    ),
-    (
-        "server/front/lsp/methods/conversations.rs",
-        "list",
-        "the user searches titles",
-    ),
-    (
-        "server/front/params.rs",
-        "missing",
-        "serde has no kind for an error of data; a test has its sentence",
-    ),
-    (
-        "server/mcp/connection.rs",
-        "call",
-        "a server's own words: the protocol gives the fault no code",
-    ),
-    (
-        "server/mcp/faults.rs",
-        "unexpected",
-        "rmcp gives the status of an answer as text alone",
-    ),
-    (
-        "server/mcp/form.rs",
-        "choices",
-        "titles of options, which are what a person chooses",
-    ),
-    (
-        "server/provider/anthropic/response.rs",
-        "event",
-        "a word of the API",
-    ),
-    (
-        "server/provider/anthropic/response.rs",
-        "events_of",
-        "a word of the API",
-    ),
-    (
-        "server/provider/api_error.rs",
-        "is_loading",
-        "a provider's own words: its API gives the fault no code",
-    ),
-    (
-        "server/provider/google/response.rs",
-        "finish",
-        "a word of the API",
-    ),
-    (
-        "server/provider/ollama/response.rs",
-        "failed",
-        "a provider's own words: its API gives the fault no code",
-    ),
-    (
-        "server/provider/openai_chat/response.rs",
-        "finish",
-        "a word of the API",
-    ),
-    (
-        "server/provider/rehearsal/mod.rs",
-        "class_of",
-        "words of a script, which stand for a provider's",
-    ),
-    (
-        "server/provider/retry.rs",
-        "by_status",
-        "a provider's own words: its API gives the fault no code",
-    ),
-    (
-        "server/provider/retry.rs",
-        "said",
-        "a mark in place of what must not be shown",
-    ),
-    (
-        "server/tool/sandbox/means.rs",
-        "mend",
-        "bubblewrap's own words: it has one exit code for all faults",
-    ),
-    (
-        "server/turn/input.rs",
-        "own_summary",
-        "whether two texts are one, whatever they say",
-    ),
-    (
-        "server/turn/question/answer_type.rs",
-        "of_model",
-        "a model's answer, compared with words of its format",
-    ),
-    (
-        "server/turn/question/answer_type.rs",
-        "several",
-        "a person's answer, compared with a word of its format",
-    ),
-    (
-        "server/turn/turn/resume.rs",
-        "parse",
-        "a person's answer, compared with words of its format",
-    ),
-    (
-        "editors/vscode/src/threads.ts",
-        "",
-        "`label` is a word of the protocol there",
-    ),
-];
+/// The functions that read a sentence, and why each has to: a line is `file | function | reason`.
+const EXCEPTIONS: &str = "
+    server/config/import.rs | headers | a header of another program's configuration
+    server/engine/drive/performer.rs | fits_schema | the fence around JSON that a model answered
+    server/front/headless/args/value.rs | tool_choice | words of the command line
+    server/front/headless/model.rs | list_failure | cuts a model off that nobody named
+    server/front/lsp/fallback/messages.rs | meaning | the protocol names the action that was chosen by its title alone
+    server/front/lsp/fallback/sentence.rs | sentence | punctuation at the end
+    server/front/lsp/fallback/written.rs | value | a person's answer, compared with words of its format
+    server/front/lsp/methods/conversations.rs | list | the user searches titles
+    server/front/params.rs | missing | serde has no kind for an error of data; a test has its sentence
+    server/mcp/connection.rs | call | a server's own words: the protocol gives the fault no code
+    server/mcp/faults.rs | unexpected | rmcp gives the status of an answer as text alone
+    server/mcp/form.rs | choices | titles of options, which are what a person chooses
+    server/provider/anthropic/response.rs | event | a word of the API
+    server/provider/anthropic/response.rs | events_of | a word of the API
+    server/provider/api_error.rs | is_loading | a provider's own words: its API gives the fault no code
+    server/provider/google/response.rs | finish | a word of the API
+    server/provider/ollama/response.rs | failed | a provider's own words: its API gives the fault no code
+    server/provider/openai_chat/response.rs | finish | a word of the API
+    server/provider/rehearsal/mod.rs | class_of | words of a script, which stand for a provider's
+    server/provider/retry.rs | by_status | a provider's own words: its API gives the fault no code
+    server/provider/retry.rs | said | a mark in place of what must not be shown
+    server/tool/sandbox/means.rs | mend | bubblewrap's own words: it has one exit code for all faults
+    server/turn/input.rs | own_summary | whether two texts are one, whatever they say
+    server/turn/question/answer_type.rs | of_model | a model's answer, compared with words of its format
+    server/turn/question/answer_type.rs | several | a person's answer, compared with a word of its format
+    server/turn/turn/resume.rs | parse | a person's answer, compared with words of its format
+    editors/vscode/src/threads.ts | | `label` is a word of the protocol there
+";
 
 #[test]
 fn nothing_chooses_by_what_a_sentence_says() {
     let found = found();
-    let allowed = |it: &Reading| {
-        let mut exceptions = EXCEPTIONS.iter();
-        exceptions.any(|(file, function, _)| it.file == *file && it.function == *function)
-    };
+    let exceptions = rows(EXCEPTIONS);
+    let is_of = |it: &Reading, row: &[&str; 3]| it.file == row[0] && it.function == row[1];
+    let allowed = |it: &Reading| exceptions.iter().any(|row| is_of(it, row));
     let left: Vec<String> = found
         .iter()
         .filter(|it| !allowed(it))
@@ -189,21 +68,17 @@ fn nothing_chooses_by_what_a_sentence_says() {
     println!(
         "sentences that are read: {} in {} named exceptions",
         found.len() - left.len(),
-        EXCEPTIONS.len()
+        exceptions.len()
     );
     assert!(
         left.is_empty(),
         "give each a field, or name it in EXCEPTIONS with its reason:\n{}",
         left.join("\n")
     );
-    let used: BTreeSet<(&str, &str)> = found
+    let unused: Vec<String> = exceptions
         .iter()
-        .map(|it| (it.file.as_str(), it.function.as_str()))
-        .collect();
-    let unused: Vec<String> = EXCEPTIONS
-        .iter()
-        .filter(|(file, function, _)| !used.contains(&(*file, *function)))
-        .map(|(file, function, why)| format!("    {file}: {function} ({why})"))
+        .filter(|row| !found.iter().any(|it| is_of(it, row)))
+        .map(|row| format!("    {}: {} ({})", row[0], row[1], row[2]))
         .collect();
     assert!(
         unused.is_empty(),
@@ -367,9 +242,14 @@ fn reads(text: &Expr, with: &Expr) -> bool {
         return false;
     };
     match is_wordy(with) {
-        Some(wordy) => wordy && (SENTENCES.contains(&&*name) || TEXTS.contains(&&*name)),
-        None => SENTENCES.contains(&&*name),
+        Some(wordy) => wordy && is_text(&name),
+        None => lists(SENTENCES, &name),
     }
+}
+
+/// Whether a name is that of a sentence, or of what may be one.
+fn is_text(name: &str) -> bool {
+    lists(SENTENCES, name) || lists(TEXTS, name)
 }
 
 /// The name of the field or variable that an expression is about.
@@ -381,20 +261,9 @@ fn name(expr: &Expr) -> Option<String> {
         },
         Expr::Path(it) => it.path.get_ident().map(ToString::to_string),
         Expr::MethodCall(it) => {
-            const SAME: [&str; 10] = [
-                "as_deref",
-                "as_ref",
-                "as_str",
-                "borrow",
-                "clone",
-                "to_ascii_lowercase",
-                "to_lowercase",
-                "to_string",
-                "trim",
-                "trim_start",
-            ];
-            SAME.contains(&&*it.method.to_string())
-                .then(|| name(&it.receiver))?
+            const SAME: &str = "as_deref as_ref as_str borrow clone to_ascii_lowercase to_lowercase \
+                to_string trim trim_start";
+            lists(SAME, &it.method.to_string()).then(|| name(&it.receiver))?
         }
         Expr::Reference(it) => name(&it.expr),
         Expr::Unary(it) => name(&it.expr),
@@ -478,7 +347,7 @@ impl<'ast> Visit<'ast> for Readings<'_> {
     }
 
     fn visit_expr_method_call(&mut self, it: &'ast ExprMethodCall) {
-        if METHODS.contains(&&*it.method.to_string())
+        if lists(METHODS, &it.method.to_string())
             && let Some(argument) = it.args.first()
         {
             self.compare(&it.receiver, &it.method.to_string(), argument);
@@ -487,8 +356,7 @@ impl<'ast> Visit<'ast> for Readings<'_> {
     }
 
     fn visit_expr_match(&mut self, it: &'ast ExprMatch) {
-        let is_text =
-            name(&it.expr).is_some_and(|it| SENTENCES.contains(&&*it) || TEXTS.contains(&&*it));
+        let is_text = name(&it.expr).is_some_and(|it| is_text(&it));
         let mut arms = it.arms.iter().map(|arm| &arm.pat);
         if is_text && arms.any(has_words) {
             self.note("match".to_owned());
@@ -576,18 +444,8 @@ fn tokens(line: &str) -> Vec<Token> {
 }
 
 fn reads_in_script(tokens: &[Token]) -> bool {
-    let is_text = |it: &str| SENTENCES.contains(&it) || TEXTS.contains(&it);
-    let is_equal = |it: &str| ["==", "===", "!=", "!==", "~="].contains(&it);
-    let searches = [
-        "endsWith",
-        "find",
-        "gmatch",
-        "includes",
-        "indexOf",
-        "match",
-        "search",
-        "startsWith",
-    ];
+    let is_equal = |it: &str| lists("== === != !== ~=", it);
+    let searches = "endsWith find gmatch includes indexOf match search startsWith";
     match tokens {
         [
             Token::Name(name),
@@ -597,7 +455,7 @@ fn reads_in_script(tokens: &[Token]) -> bool {
             Token::Quoted(words),
             ..,
         ] if (dot == "." || dot == ":") && open == "(" => {
-            is_text(name) && searches.contains(&&**method) && has_word(words)
+            is_text(name) && lists(searches, method) && has_word(words)
         }
         [
             Token::Name(name),

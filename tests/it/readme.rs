@@ -3,11 +3,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-    server::ModelServer,
-};
+use aside_model_server::{ServedApi, play::ModelReply, server::ModelServer};
 
 use crate::world::{ASIDE, TestWorld};
 
@@ -67,7 +63,7 @@ fn model() -> ModelServer {
         let counts = String::from_utf8_lossy(&received.body).contains("\"bugs\"");
         let said = if counts { r#"{"bugs": 0}"# } else { "Done." };
         ModelReply::new("model")
-            .say(ReplyItem::text(said))
+            .text(said)
             .reply(ServedApi::Anthropic)
     })
 }

@@ -130,13 +130,7 @@ fn root(world: &TestWorld) -> std::path::PathBuf {
     world.at("").canonicalize().unwrap()
 }
 
-const SCRIPT: &str = "
-[[reply]]
-when = { step = 1 }
-say = [{ text = 'Let me ask. ' }, { call = 'ask_user', id = 'ask', arguments = { question = 'Which?' } }]
-[[reply]]
-say = [{ text = 'Done.' }]
-";
+const SCRIPT: &str = "'Let me ask. '\n+ ask_user ask { question = 'Which?' }\n'Done.'";
 
 #[tokio::test]
 async fn a_front_end_that_streams_and_answers_has_whole_turns() {

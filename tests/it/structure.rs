@@ -21,12 +21,9 @@ fn the_map_says_what_each_crate_uses() {
     let map = &program().files[&ModulePath::new()].head;
     let mut crates = 0;
     for (name, folder) in rooms() {
-        let manifest: toml::Table = fs::read_to_string(folder.join("Cargo.toml"))
-            .unwrap()
-            .parse()
-            .unwrap();
-        let uses = manifest["dependencies"].as_table().unwrap().keys();
-        let uses: Vec<&str> = uses.filter_map(|it| it.strip_prefix("aside-")).collect();
+        let uses = dependencies(&folder);
+        let uses = uses.iter().filter_map(|it| it.strip_prefix("aside-"));
+        let uses: Vec<&str> = uses.collect();
         let row = map.lines().find(|row| names(row, &format!("aside_{name}")));
         let row = row.unwrap_or_else(|| panic!("the map has no row for {name}"));
         let cell = row.rsplit('|').nth(1).unwrap_or_default();
@@ -222,29 +219,16 @@ fn names(row: &str, module: &str) -> bool {
 
 #[test]
 fn the_turn_depends_on_no_runtime_clock_or_file() {
-    let manifest = fs::read_to_string(root().join("server/turn/Cargo.toml")).unwrap();
-    let manifest: toml::Table = manifest.parse().unwrap();
-    let mut uses: Vec<&str> = manifest["dependencies"]
-        .as_table()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let folder = root().join("server/turn");
+    let mut uses = dependencies(&folder);
     uses.sort_unstable();
     assert_eq!(uses, ["schemars", "serde", "serde_json", "thiserror"]);
-    for (file, text) in texts(&root().join("server/turn")) {
+    for (file, text) in texts(&folder) {
         if file.components().any(|part| part.as_os_str() == "tests") {
             continue;
         }
-        for absent in [
-            "std::fs",
-            "std::net",
-            "std::env",
-            "std::thread",
-            "Instant::now",
-            "SystemTime",
-            "std::process",
-        ] {
+        let absent = "std::fs std::net std::env std::thread std::process Instant::now SystemTime";
+        for absent in absent.split_whitespace() {
             assert!(!text.contains(absent), "{} knows {absent}", file.display());
         }
     }
@@ -271,18 +255,10 @@ fn the_map_and_the_page_for_contributors_name_files_that_exist() {
 /// What a page names in backticks and is a path from the root: it begins with a folder or file that lies there.
 fn paths_in(page: &str) -> Vec<&str> {
     let spans = page.split('`').skip(1).step_by(2);
-    let tops = [
-        "server/",
-        "tests/",
-        "editors/",
-        ".ci/",
-        ".github/",
-        "Cargo.toml",
-        "README.md",
-        "CHANGELOG.md",
-    ];
+    let tops = "server/ tests/ editors/ .ci/ .github/ Cargo.toml README.md CHANGELOG.md";
+    let tops = tops.split_whitespace();
     spans
-        .filter(|it| tops.iter().any(|top| it.starts_with(top)) && !it.contains(['<', ' ']))
+        .filter(|it| tops.clone().any(|top| it.starts_with(top)) && !it.contains(['<', ' ']))
         .collect()
 }
 
@@ -327,6 +303,14 @@ pub(crate) fn program() -> &'static Crate {
     })
 }
 
+/// The crates that the crate in a folder depends on.
+fn dependencies(folder: &Path) -> Vec<String> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let uses = manifest["dependencies"].as_table().unwrap().keys();
+    uses.cloned().collect()
+}
+
 /// The rooms that are crates of their own, by name, and their folders.
 fn rooms() -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(root().join("server")).unwrap();
@@ -339,6 +323,11 @@ fn rooms() -> Vec<(String, PathBuf)> {
 
 fn read(folder: &Path) -> Crate {
     Crate::read(&texts(folder), &folder.join("lib.rs"))
+}
+
+/// Whether a word is in a list of words between spaces.
+pub(crate) fn lists(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|it| it == word)
 }
 
 pub(crate) fn root() -> PathBuf {

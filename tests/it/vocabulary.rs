@@ -15,7 +15,9 @@ use syn::{
     visit::{self, Visit},
 };
 
-use crate::structure::{ModulePath, documentation, is_test, program as modules, root, texts};
+use crate::structure::{
+    ModulePath, documentation, is_test, lists, program as modules, root, texts,
+};
 
 /// Of the type names, how many per cent may name several types.
 const SEVERAL: f64 = 3.0;
@@ -27,88 +29,19 @@ const SHORT: f64 = 1.0;
 const LED: f64 = 3.0;
 
 /// Words that a doc comment does not begin with: it begins with its subject, or a verb in the third person.
-const LEADING: [&str; 29] = [
-    "As",
-    "He",
-    "How",
-    "However",
-    "It",
-    "Its",
-    "She",
-    "So",
-    "That",
-    "Their",
-    "Them",
-    "There",
-    "These",
-    "They",
-    "This",
-    "Those",
-    "What",
-    "Whatever",
-    "Where",
-    "Wherever",
-    "Which",
-    "Whichever",
-    "Who",
-    "Whoever",
-    "Whom",
-    "Whose",
-    "Why",
-    "Her",
-    "His",
-];
+const LEADING: &str = "As He How However It Its She So That Their Them There These They This Those \
+    What Whatever Where Wherever Which Whichever Who Whoever Whom Whose Why Her His";
 
 /// Modules whose types are the spelling of the turn's types for others: on the wire, in the log, in `aside.toml`.
 const MIRRORS: [&str; 2] = ["front::wire", "config::settings"];
 
 /// Names that fit every type, so none has one. A type is named for what it is.
-const EMPTY_NAMES: [&str; 24] = [
-    "About",
-    "Asked",
-    "Assembled",
-    "Before",
-    "Found",
-    "Given",
-    "How",
-    "Kept",
-    "Known",
-    "Made",
-    "One",
-    "Opening",
-    "Place",
-    "Plan",
-    "Said",
-    "Seen",
-    "Shown",
-    "Stage",
-    "Told",
-    "Waiting",
-    "Wanted",
-    "Which",
-    "Wishes",
-    "Written",
-];
+const EMPTY_NAMES: &str = "About Asked Assembled Before Found Given How Kept Known Made One Opening \
+    Place Plan Said Seen Shown Stage Told Waiting Wanted Which Wishes Written";
 
 /// American spellings that prose here does not use.
-const AMERICAN: [&str; 16] = [
-    "behavior",
-    "canceled",
-    "canceling",
-    "center",
-    "color",
-    "colors",
-    "defense",
-    "favor",
-    "favorite",
-    "fulfill",
-    "gray",
-    "honor",
-    "labeled",
-    "license",
-    "modeled",
-    "neighbor",
-];
+const AMERICAN: &str = "behavior canceled canceling center color colors defense favor favorite \
+    fulfill gray honor labeled license modeled neighbor";
 
 #[test]
 fn a_type_name_names_one_type() {
@@ -201,9 +134,7 @@ fn a_doc_comment_begins_with_its_subject_or_a_verb() {
         *all += comments.0.len();
         led.extend(comments.0.iter().filter_map(|it| {
             let first = it.split_whitespace().next()?;
-            LEADING
-                .contains(&first)
-                .then(|| format!("    {}: {}", path.display(), it.trim()))
+            lists(LEADING, first).then(|| format!("    {}: {}", path.display(), it.trim()))
         }));
     }
     let mut over = Vec::new();
@@ -228,7 +159,7 @@ fn a_doc_comment_begins_with_its_subject_or_a_verb() {
 fn a_type_is_named_for_what_it_is() {
     let types = types();
     let empty = EMPTY_NAMES
-        .into_iter()
+        .split_whitespace()
         .filter_map(|it| Some(format!("    {it}: {}", types.get(it)?.join(", "))));
     let empty: Vec<String> = empty.collect();
     println!("types with a name that fits everything: {}", empty.len());
@@ -286,7 +217,7 @@ fn prose_is_spelled_one_way() {
             let prose: Vec<&str> = comment.split('`').step_by(2).collect();
             let prose = prose.join(" ").to_lowercase();
             let mut words = prose.split(|it: char| !it.is_alphabetic());
-            if let Some(word) = words.find(|it| AMERICAN.contains(it)) {
+            if let Some(word) = words.find(|it| lists(AMERICAN, it)) {
                 wrong.push(format!("{}: {word}", path.display()));
             }
         }

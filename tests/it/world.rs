@@ -13,7 +13,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use self::steps::steps;
 use crate::open::{self, program};
+
+// Other tests take this file by its path.
+#[path = "world/steps.rs"]
+mod steps;
 
 /// The path of the program under test, as it was built.
 pub(crate) const ASIDE: &str = open::ASIDE;
@@ -91,10 +96,14 @@ impl TestWorld {
         write(&self.folder().join("config/aside/aside.toml"), text);
     }
 
-    /// Writes a script outside of the workspace, and returns the model that plays it.
+    /// Writes a script outside of the workspace, and returns the model that plays it. It is one of
+    /// `server/provider/rehearsal/README.md`, or short, as [`steps`] reads it.
     pub(crate) fn script(&self, text: &str) -> String {
         let path = self.folder().join("scripts/script.toml");
-        write(&path, text);
+        match text.contains("[[reply") {
+            true => write(&path, text),
+            false => write(&path, &steps(text)),
+        }
         format!("rehearsal/{}", path.display())
     }
 

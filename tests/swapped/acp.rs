@@ -7,11 +7,11 @@ use super::{Conversation, Player, plain};
 use crate::world::{TestWorld, start};
 
 pub(super) fn all() -> Vec<Conversation> {
-    let cut = "[[reply]]\nrepeat = true\nsay = [{ text = 'And' }]\nfinish = 'max_tokens'";
-    let refusing = "[[reply]]\nsay = [{ text = 'No.' }]\nfinish = 'refusal'";
-    let failing = "[[reply]]\nrepeat = true\nfault = { status = 402, text = 'No credit.' }";
+    let cut = "always 'And'\n& finish = 'max_tokens'";
+    let refusing = "'No.'\n& finish = 'refusal'";
+    let failing = "always -\n& fault = { status = 402, text = 'No credit.' }";
     let endless = "conversation.limits.steps = 2\n";
-    let lists = "[[reply]]\nrepeat = true\nsay = [{ call = 'list_files' }]";
+    let lists = "always list_files {}";
     let writes = "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'write_file', arguments = { path = 'a', content = 'a' } }]\n\
         [[reply]]\nwhen = { step = 2 }\nsay = [{ call = 'write_file', arguments = { path = 'a', content = 'a' } }]\n\
         [[reply]]\nwhen = { step = 3 }\nsay = [{ call = 'nothing' }]\n\

@@ -5,115 +5,127 @@ use serde_json::Value;
 use super::{Conversation, Player, plain};
 use crate::world::{TestWorld, start};
 
-/// A configuration, further arguments, and a script.
-const RUNS: [(&str, &str, &[&str], &str); 18] = [
-    ("approval", "", &["--trust", "--strict"], WRITES),
-    (
-        "plan",
-        "",
-        &["--trust", "--mode", "plan", "--strict"],
-        WRITES,
-    ),
-    ("untrusted", "", &[], WRITES),
+/// A name, a configuration, further arguments between blanks, and a script.
+const RUNS: [(&str, &str, &str, &str); 18] = [
+    ("approval", "", "--trust --strict", WRITES),
+    ("plan", "", "--trust --mode plan --strict", WRITES),
+    ("untrusted", "", "", WRITES),
     (
         "key",
         "conversation.tools.write_file.run = 'deny'\n",
-        &["--trust", "--strict"],
+        "--trust --strict",
         WRITES,
     ),
     (
         "rule",
         "commands.deny = ['rm']\n",
-        &["--trust", "--strict"],
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'run_command', arguments = { command = 'rm -r x' } }]\n\
-         [[reply]]\nwhen = { step = 2 }\nsay = [{ call = 'run_command', arguments = { command = 'rm -r x' } }]\n\
-         [[reply]]\nsay = [{ text = 'Done.' }]",
+        "--trust --strict",
+        REMOVES,
     ),
     (
         "withheld",
         "conversation.tools.read_file.result = 'ask'\n",
-        &["--trust", "--strict"],
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'read_file', arguments = { path = 'a.txt' } }]\n\
-         [[reply]]\nsay = [{ text = 'Done.' }]",
+        "--trust --strict",
+        READS,
     ),
-    ("nobody", "", &["--strict"], ASKS),
-    ("by default", "", &["--detached", "defaults"], ASKS),
-    ("no answer allowed", "", &["--detached", "deny"], ASKS),
+    ("nobody", "", "--strict", ASKS),
+    ("by default", "", "--detached defaults", ASKS),
+    ("no answer allowed", "", "--detached deny", ASKS),
     (
         "wrong answer",
         "conversation.tools.ask_user.questions.answer.answer = 'green'\n",
-        &["--strict"],
+        "--strict",
         ASKS,
     ),
-    ("parked", "", &["--detached", "stop"], ASKS),
-    (
-        "cut off",
-        "",
-        &[],
-        "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true",
-    ),
-    (
-        "cut once",
-        "",
-        &[],
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ reasoning = 'So' }]\ntruncate_last = true\n\
-         [[reply]]\nsay = [{ text = 'Done.' }]",
-    ),
-    (
-        "schema",
-        "",
-        &["--schema", r#"{"type":"object"}"#],
-        "[[reply]]\nrepeat = true\nsay = [{ text = 'no JSON' }]",
-    ),
-    (
-        "schema mended",
-        "",
-        &["--schema", r#"{"type":"object"}"#],
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ text = 'no JSON' }]\n[[reply]]\nsay = [{ text = '{}' }]",
-    ),
-    (
-        "forced",
-        "",
-        &["--tool-choice", "list_files"],
-        "[[reply]]\nrepeat = true\nsay = [{ text = 'No.' }]",
-    ),
-    (
-        "wrong calls",
-        "",
-        &[],
-        "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'nothing' }, { call = 'read_file', raw_arguments = '{bad' }, \
-         { call = 'read_file', arguments = { path = 1 } }, { call = 'ask_user', arguments = {} }]\n\
-         [[reply]]\nsay = [{ text = 'Done.' }]",
-    ),
-    (
-        "steps",
-        "",
-        &["--max-steps", "1"],
-        "[[reply]]\nrepeat = true\nsay = [{ call = 'list_files' }]",
-    ),
+    ("parked", "", "--detached stop", ASKS),
+    ("cut off", "", "", CUT),
+    ("cut once", "", "", CUT_ONCE),
+    ("schema", "", r#"--schema {"type":"object"}"#, NO_JSON),
+    ("schema mended", "", r#"--schema {"type":"object"}"#, MENDED),
+    ("forced", "", "--tool-choice list_files", REFUSES),
+    ("wrong calls", "", "", MISTAKES),
+    ("steps", "", "--max-steps 1", LISTS),
 ];
 
+/// The same command twice.
+const REMOVES: &str = r#"
+    run_command { command = 'rm -r x' }
+    run_command { command = 'rm -r x' }
+    "Done."
+"#;
+
+/// A file is read.
+const READS: &str = r#"
+    read_file { path = 'a.txt' }
+    "Done."
+"#;
+
+/// Responses that are cut off again and again.
+const CUT: &str = "always reasoning 'So'\n& truncate_last = true";
+
+/// A response that is cut off, and one that is not.
+const CUT_ONCE: &str = "reasoning 'So'\n& truncate_last = true\n'Done.'";
+
+/// A text that is not JSON, again and again.
+const NO_JSON: &str = r#"
+    always "no JSON"
+"#;
+
+/// A text that is not JSON, then JSON.
+const MENDED: &str = r#"
+    "no JSON"
+    "{}"
+"#;
+
+/// No call, again and again.
+const REFUSES: &str = r#"
+    always "No."
+"#;
+
+/// Calls that cannot be made.
+const MISTAKES: &str = r#"
+    nothing {}
+    + { call = 'read_file', raw_arguments = '{bad' }
+    + read_file { path = 1 }
+    + ask_user {}
+    'Done.'
+"#;
+
+/// A call in each step.
+const LISTS: &str = "always list_files {}";
+
 /// The same call twice: the second time it is refused at once.
-const WRITES: &str = "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'write_file', arguments = { path = 'a', content = 'a' } }]\n\
-    [[reply]]\nwhen = { step = 2 }\nsay = [{ call = 'write_file', arguments = { path = 'a', content = 'a' } }]\n\
-    [[reply]]\nsay = [{ text = 'Done.' }]";
+const WRITES: &str = r#"
+    write_file { path = 'a', content = 'a' }
+    write_file { path = 'a', content = 'a' }
+    "Done."
+"#;
 
 /// The same question twice, and the model does not answer.
-const ASKS: &str = "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'ask_user', arguments = { question = 'Which?', answer_type = 'select', options = ['red', 'blue'], default = 'red' } }]\n\
-    [[reply]]\nwhen = { step = 2 }\nsay = [{ call = 'ask_user', arguments = { question = 'Which?', answer_type = 'select', options = ['red', 'blue'], default = 'red' } }]\n\
-    [[reply]]\nwhen = { inquiry = true }\nrepeat = true\nsay = [{ text = 'I do not know.' }]\n\
-    [[reply]]\nsay = [{ text = 'Done.' }]";
+const ASKS: &str = r#"
+    ask_user { question = 'Which?', answer_type = 'select', options = ['red', 'blue'], default = 'red' }
+    ask_user { question = 'Which?', answer_type = 'select', options = ['red', 'blue'], default = 'red' }
+    { inquiry = true } => always 'I do not know.'
+    'Done.'
+"#;
 
 /// An edit whose text stands in two places; the model's first answer does not fit.
-const INQUIRES: &str = "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'edit_file', arguments = { path = 'a.txt', old_text = 'one', new_text = 'two' } }]\n\
-    [[reply]]\nanswer = 'nowhere'\n[[reply]]\nanswer = '2'\n[[reply]]\nsay = [{ text = 'Done.' }]";
+const INQUIRES: &str = r#"
+    edit_file { path = 'a.txt', old_text = 'one', new_text = 'two' }
+    {} => -
+    & answer = 'nowhere'
+    {} => -
+    & answer = '2'
+    'Done.'
+"#;
 
 pub(super) fn all() -> Vec<Conversation> {
     let mut all: Vec<Conversation> = Vec::new();
     for (name, config, args, script) in RUNS {
         let play = move |player: Player| {
             let world = world(config);
-            run(player, &world, script, args)
+            let args: Vec<&str> = args.split_whitespace().collect();
+            run(player, &world, script, &args)
         };
         all.push((format!("headless, {name}"), Box::new(play)));
     }
@@ -128,20 +140,9 @@ pub(super) fn all() -> Vec<Conversation> {
         let first = run(player, &world, ASKS, &["--detached", "stop"]);
         let list = ended(player, &world, &["conversation", "list"]).len();
         let script = world.script(ASKS);
-        let second = said(
-            player,
-            &world,
-            &[
-                "run",
-                "-m",
-                &script,
-                "--resume",
-                "--detached",
-                "deny",
-                "--output",
-                "json",
-            ],
-        );
+        let resume = "--resume --detached deny --output json";
+        let args = format!("run -m {script} {resume}");
+        let second = said(player, &world, &args.split(' ').collect::<Vec<_>>());
         format!("{first}\n{}\n{second}", list > 0)
     };
     all.push(("headless, resumed".into(), Box::new(resumes)));
@@ -158,7 +159,7 @@ pub(super) fn sentences(player: Player) -> [String; 2] {
         let log = world.log();
         (end, log)
     };
-    let (cut, _) = of(RUNS[11].3);
+    let (cut, _) = of(CUT);
     let (_, refused) = of(WRITES);
     [
         cut["error"]["message"].to_string(),

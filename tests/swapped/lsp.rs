@@ -14,7 +14,7 @@ const SCRIPT: &str = "[[reply]]\nwhen = { step = 1 }\nsay = [{ call = 'write_fil
     [[reply]]\nsay = [{ text = 'Done.' }]";
 
 /// Responses that are cut off again and again.
-const CUT: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'And' }]\nfinish = 'max_tokens'";
+const CUT: &str = "always 'And'\n& finish = 'max_tokens'";
 
 pub(super) fn all() -> Vec<Conversation> {
     let answers = [

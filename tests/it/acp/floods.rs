@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, choose};
 use crate::world::{LONG, TestWorld};
 
-const HELLO: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'Hello.' }]";
+const HELLO: &str = "always 'Hello.'";
 
 /// What no error may repeat.
 const SECRET: &str = "hunter2";
@@ -249,7 +249,7 @@ fn a_client_that_reads_nothing_ends_its_agent_and_not_the_record() {
 
 #[test]
 fn a_client_that_goes_in_the_middle_leaves_a_turn_that_can_be_resumed() {
-    let script = "[[reply]]\nsay = [{ call = 'write_file', id = 'edit', arguments = { path = 'b.txt', content = 'B' } }]";
+    let script = "write_file edit { path = 'b.txt', content = 'B' }";
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, json!({}));
     client.prompt("Go");

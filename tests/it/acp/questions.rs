@@ -7,10 +7,7 @@ use crate::{asker::Asker, world::TestWorld};
 
 /// The model asks the user a question of this type, and says what it was told.
 fn asks(question: &str) -> String {
-    format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [{{ call = 'ask_user', id = 'ask', arguments = {{ question = 'Which?', {question} }} }}]\n\
-         [[reply]]\nwhen = {{ step = 2 }}\nsay = [{{ text = 'Done.' }}]\n"
-    )
+    format!("ask_user ask {{ question = 'Which?', {question} }}\n{{ step = 2 }} => 'Done.'")
 }
 
 /// Answers every form so.
@@ -164,14 +161,10 @@ fn a_client_without_forms_is_asked_nothing_but_permissions() {
 fn a_secret_never_goes_through_a_form() {
     let world = TestWorld::new();
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "asker", id = "ask", arguments = { questions = [
+        asker ask { questions = [
             { id = "q", text = "Password?", answer_type = { type = "secret" } },
-        ] } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Done." }]
+        ] }
+        { step = 2 } => "Done."
     "#;
     let mut client = Client::in_memory(&world, Asker::new(), script, forms());
     let (_, reason) = client.play("Go", |request| {
@@ -188,17 +181,13 @@ fn a_secret_never_goes_through_a_form() {
 fn numbers_lists_and_what_may_be_left_out_are_forms_too() {
     let world = TestWorld::new();
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "asker", id = "ask", arguments = { questions = [
+        asker ask { questions = [
             { id = "n", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 9 } },
             { id = "m", text = "Which ones?", answer_type = { type = "multi_select", options = ["a", "b", "c"], maximum = 2 } },
             { id = "o", text = "A name?", optional = true, answer_type = { type = "text", maximum = 8 } },
             { id = "b", text = "Sure?", answer_type = { type = "boolean" }, default = true },
-        ] } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Done." }]
+        ] }
+        { step = 2 } => "Done."
     "#;
     let mut client = Client::in_memory(&world, Asker::new(), script, forms());
     let (_, reason) = client.play("Go", |request| {

@@ -11,12 +11,8 @@ use crate::{
 };
 
 const CALLS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "mine__echo", id = "call", arguments = { n = 1 } }]
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "Done." }]
+    mine__echo call { n = 1 }
+    "Done."
 "#;
 
 /// Plays a turn in which the model calls a tool of this server, and returns what the program logged.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, choose, forms, nobody, of_kind, said};
 use crate::world::{LONG, TestWorld};
 
-const HELLO: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'Hello.' }]";
+const HELLO: &str = "always 'Hello.'";
 
 #[test]
 fn a_session_is_on_disk_before_its_first_prompt_and_another_process_goes_on_with_it() {
@@ -27,19 +27,11 @@ fn a_session_is_on_disk_before_its_first_prompt_and_another_process_goes_on_with
 #[test]
 fn a_loaded_session_is_shown_as_it_was() {
     let script = r#"
-        [[reply]]
-        when = { step = 1, user = "Go" }
-        say = [
-            { reasoning = "Hm." },
-            { text = "I look." },
-            { call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } },
-        ]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Done." }]
-        [[reply]]
-        when = { user = "More" }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
+        { step = 1, user = "Go" } => reasoning "Hm."
+        + "I look."
+        + write_file edit { path = "b.txt", content = "B" }
+        "Done."
+        { user = "More" } => ask_user ask { question = "Which?" }
     "#;
     let world = TestWorld::new();
     world.write("a.txt", "a b\n");
@@ -191,12 +183,8 @@ fn a_session_in_which_nothing_was_said_is_not_listed_and_after_a_month_it_is_gon
 #[test]
 fn two_sessions_run_at_once() {
     let script = r#"
-        [[reply]]
-        when = { user = "asks" }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "Hello." }]
+        { user = "asks" } => ask_user ask { question = "Which?" }
+        always "Hello."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, forms());
@@ -284,11 +272,7 @@ fn what_cannot_be_done_is_said_with_the_codes_of_the_protocol() {
 
 #[test]
 fn what_goes_along_with_a_prompt_reaches_the_model() {
-    let script = r#"
-        [[reply]]
-        when = { attached = "unsaved text" }
-        say = [{ text = "Seen." }]
-    "#;
+    let script = r#"{ attached = "unsaved text" } => "Seen.""#;
     let world = TestWorld::new();
     world.write("a.txt", "on disk\n");
     let mut client = Client::start(&world, script, json!({}));
@@ -316,13 +300,8 @@ fn value(options: &Value, id: &str) -> String {
 #[test]
 fn what_is_chosen_counts_for_the_turns_to_come_in_both_ways_that_clients_know() {
     let script = r#"
-        [[reply]]
-        repeat = true
-        when = { step = 1 }
-        say = [{ call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "Done." }]
+        always write_file edit { path = "b.txt", content = "B" }
+        always "Done."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, json!({}));
@@ -428,18 +407,10 @@ fn a_workspace_that_is_not_trusted_is_trusted_as_it_was_shown_and_not_by_a_yes_t
 #[test]
 fn a_turn_is_undone_and_an_interrupted_one_goes_on_by_a_command() {
     let script = r#"
-        [[reply]]
-        when = { user = "Write", step = 1 }
-        say = [{ call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } }]
-        [[reply]]
-        when = { user = "Write", step = 2 }
-        say = [{ text = "Done." }]
-        [[reply]]
-        when = { user = "Ask", step = 1 }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Thanks." }]
+        { user = "Write", step = 1 } => write_file edit { path = "b.txt", content = "B" }
+        { user = "Write", step = 2 } => "Done."
+        { user = "Ask", step = 1 } => ask_user ask { question = "Which?" }
+        { step = 2 } => "Thanks."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, forms());

@@ -6,20 +6,12 @@ use super::client::{Client, choose, forms, nobody, of_kind, said};
 use crate::world::TestWorld;
 
 const EDIT: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { reasoning = "Where to begin?" },
-        { text = "I look first.", pieces = 4 },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-    ]
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "b", new_text = "B" } }]
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Done.", pieces = 2 }]
-    usage = { input = 10, output = 5, cost = 0.5 }
+    reasoning "Where to begin?"
+    + { text = "I look first.", pieces = 4 }
+    + read_file read { path = "a.txt" }
+    edit_file edit { path = "a.txt", old_text = "b", new_text = "B" }
+    { text = "Done.", pieces = 2 }
+    & usage = { input = 10, output = 5, cost = 0.5 }
 "#;
 
 /// Where an update of a call with this status stands.
@@ -123,12 +115,8 @@ fn what_a_person_says_to_a_permission_is_done() {
 #[test]
 fn a_command_is_shown_whole_and_its_output_at_the_end() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo one\necho two" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Done." }]
+        run_command run { command = "echo one\necho two" }
+        "Done."
     "#;
     for terminal in [false, true] {
         let world = TestWorld::new();
@@ -165,23 +153,13 @@ fn a_command_is_shown_whole_and_its_output_at_the_end() {
 #[test]
 fn cancel_ends_the_prompt_whatever_is_open() {
     let script = r#"
-        [[reply]]
-        when = { user = "stalls" }
-        say = [{ text = "I begin" }]
-        fault = { stall = true }
-        [[reply]]
-        when = { user = "waits" }
-        delay_ms = 600000
-        say = [{ text = "Never." }]
-        [[reply]]
-        when = { user = "permission" }
-        say = [{ call = "write_file", id = "edit", arguments = { path = "b.txt", content = "b" } }]
-        [[reply]]
-        when = { user = "question" }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
-        [[reply]]
-        when = { user = "command" }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo on; sleep 600" } }]
+        { user = "stalls" } => "I begin"
+        & fault = { stall = true }
+        { user = "waits" } => "Never."
+        & delay_ms = 600000
+        { user = "permission" } => write_file edit { path = "b.txt", content = "b" }
+        { user = "question" } => ask_user ask { question = "Which?" }
+        { user = "command" } => run_command run { command = "echo on; sleep 600" }
     "#;
     let world = TestWorld::new();
     world.write("a.txt", "a b\n");
@@ -218,15 +196,9 @@ fn cancel_ends_the_prompt_whatever_is_open() {
 #[test]
 fn a_second_prompt_waits_and_one_that_steers_is_taken_in() {
     let script = r#"
-        [[reply]]
-        when = { user = "First", step = 1 }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
-        [[reply]]
-        when = { user = "And this" }
-        say = [{ text = "Both." }]
-        [[reply]]
-        when = { user = "Second" }
-        say = [{ text = "Second." }]
+        { user = "First", step = 1 } => ask_user ask { question = "Which?" }
+        { user = "And this" } => "Both."
+        { user = "Second" } => "Second."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, forms());
@@ -264,9 +236,9 @@ fn a_second_prompt_waits_and_one_that_steers_is_taken_in() {
 
 #[test]
 fn how_a_turn_ends_is_said_as_the_protocol_has_it() {
-    let failing = "[[reply]]\nrepeat = true\nfault = { status = 402, text = 'hunter2' }";
-    let cut = "[[reply]]\nrepeat = true\nsay = [{ text = 'And' }]\nfinish = 'max_tokens'";
-    let refusing = "[[reply]]\nsay = [{ text = 'No.' }]\nfinish = 'refusal'";
+    let failing = "always -\n& fault = { status = 402, text = 'hunter2' }";
+    let cut = "always 'And'\n& finish = 'max_tokens'";
+    let refusing = "'No.'\n& finish = 'refusal'";
     let world = TestWorld::new();
     let mut client = Client::start(&world, failing, json!({}));
     let id = client.prompt("Go");
@@ -294,7 +266,7 @@ fn how_a_turn_ends_is_said_as_the_protocol_has_it() {
 
 /// A model that never stops calling.
 fn endless() -> String {
-    "[[reply]]\nrepeat = true\nsay = [{ call = 'list_files', id = 'list', arguments = {} }]".into()
+    "always list_files list {}".into()
 }
 
 /// Plays a prompt while the client has these texts, and returns what it was told to write.
@@ -338,7 +310,7 @@ fn what_the_user_did_not_save_is_read_from_the_client_and_changed_there() {
 
 #[test]
 fn a_prompt_that_the_client_withdraws_ends_as_cancelled() {
-    let script = "[[reply]]\nsay = [{ text = 'I begin' }]\nfault = { stall = true }";
+    let script = "'I begin'\n& fault = { stall = true }";
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, json!({}));
     let id = client.prompt("Go");

@@ -17,7 +17,7 @@ use super::{
 /// Reads files that are to be edited, edits them so that each edit asks, and is done.
 pub(super) fn edits(side: Side, files: usize, number: usize) -> ServedReply {
     let each = |tool: &str, arguments: &dyn Fn(String) -> Value| {
-        let play = side.play(number).say(ReplyItem::reasoning("A tool."));
+        let play = side.play(number).reasoning("A tool.");
         let call = |at: usize| {
             let arguments = arguments(format!("asks{at}.txt"));
             ReplyItem::call(&format!("call_{number}_{at}"), tool, arguments.to_string())

@@ -1,6 +1,9 @@
 //! What a model refuses: found out once, left out at once and from then on, in later turns and other processes too.
 
+use std::sync::Arc;
+
 use aside_model_server::ServedApi;
+use aside_test_table::rows;
 use serde_json::{Value, json};
 
 use super::{
@@ -14,31 +17,73 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"const":1}},"require
 const TAKES_ALL: &str =
     "[providers.local.models.devstral]\nsystem_messages = true\nstrict = true\n";
 
+/// Refusals of models: who, with which arguments, what it is on record as, where a request has it, and how the model says
+/// so. A place is a pointer to what must be there, or to a word.
+const REFUSALS: &str = r#"
+    opus      | force  | forced_tool    | /tool_choice/type tool                     | tool_choice: `tool` is not supported here
+    responses | force  | forced_tool    | /tool_choice/type function                 | 'tool_choice' may only be 'auto'
+    chat      | force  | forced_tool    | /tool_choice/type function                 | Only "auto" tool_choice is supported
+    gemini    | force  | forced_tool    | /toolConfig/functionCallingConfig/mode ANY | functionCallingConfig: mode ANY is not supported
+    sonnet    | -      | reasoning      | /thinking                                  | thinking: Extra inputs are not permitted
+    responses | -      | reasoning      | /reasoning                                 | Unsupported parameter: 'reasoning.summary'
+    ollama    | high   | reasoning      | /think                                     | "qwen3.5:9b" does not support thinking
+    sonnet    | -      | strict         | strict                                     | tools.3.custom.strict: Extra inputs are not permitted
+    responses | -      | strict         | strict                                     | Invalid schema for function 'answer_inquiry'
+    chat      | -      | strict         | strict                                     | tools[0].function.strict: unknown field
+    sonnet    | schema | schema         | /output_config/format                      | output_config.format: not supported by this model
+    responses | schema | schema         | /text/format                               | Invalid parameter: 'text.format'
+    chat      | schema | schema         | /response_format                           | response_format is not supported
+    gemini    | schema | schema         | /generationConfig/responseJsonSchema       | responseJsonSchema is not supported
+    sonnet    | force  | system_message | role messages system                       | messages.1.role: system is not one of user, assistant
+    responses | schema | system_message | role input developer                       | Invalid role: developer
+    chat      | schema | system_message | role messages system                       | System message must be at the beginning
+"#;
+
 /// A model that refuses a part of a request.
 struct LearnedRefusal {
     side: Side,
-    args: &'static [&'static str],
+    args: Vec<&'static str>,
     /// How it says so.
     message: &'static str,
     /// What it is on record as.
     word: &'static str,
-    /// Whether a request has that part.
-    has: fn(&Value) -> bool,
+    /// The place of that part in a request.
+    place: &'static str,
 }
 
-fn refusal(
-    side: Side,
-    args: &'static [&'static str],
-    message: &'static str,
-    word: &'static str,
-    has: fn(&Value) -> bool,
-) -> LearnedRefusal {
-    LearnedRefusal {
-        side,
-        args,
-        message,
-        word,
-        has,
+impl LearnedRefusal {
+    fn read([side, args, word, place, message]: [&'static str; 5]) -> Self {
+        let [sonnet, responses, chat, gemini, ollama] = SIDES;
+        Self {
+            side: match side {
+                "opus" => OPUS,
+                "sonnet" => sonnet,
+                "responses" => responses,
+                "chat" => chat,
+                "gemini" => gemini,
+                _ => ollama,
+            },
+            args: match args {
+                "force" => vec!["--tool-choice", "list_files"],
+                "schema" => vec!["--schema", SCHEMA],
+                "high" => vec!["--set", "assistant.reasoning='high'"],
+                _ => Vec::new(),
+            },
+            message,
+            word,
+            place,
+        }
+    }
+
+    /// Whether a request has that part.
+    fn is_in(&self, body: &Value) -> bool {
+        match self.place.split(' ').collect::<Vec<_>>()[..] {
+            ["strict"] => is_strict(body),
+            ["role", history, role] => has_role(body, history, role),
+            [pointer] => body.pointer(pointer).is_some(),
+            [pointer, word] => body.pointer(pointer).is_some_and(|it| it == word),
+            _ => panic!("no place: {}", self.place),
+        }
     }
 }
 
@@ -53,133 +98,6 @@ fn is_strict(body: &Value) -> bool {
     tools
         .iter()
         .any(|tool| tool["strict"] == true || tool["function"]["strict"] == true)
-}
-
-fn refusals() -> Vec<LearnedRefusal> {
-    let force = &["--tool-choice", "list_files"];
-    let schema = &["--schema", SCHEMA];
-    let [sonnet, responses, chat, gemini, ollama] = SIDES;
-    vec![
-        refusal(
-            OPUS,
-            force,
-            "tool_choice: `tool` is not supported here",
-            "forced_tool",
-            |body| body["tool_choice"]["type"] == "tool",
-        ),
-        refusal(
-            responses,
-            force,
-            "'tool_choice' may only be 'auto'",
-            "forced_tool",
-            |body| body["tool_choice"]["type"] == "function",
-        ),
-        refusal(
-            chat,
-            force,
-            "Only \"auto\" tool_choice is supported",
-            "forced_tool",
-            |body| body["tool_choice"]["type"] == "function",
-        ),
-        refusal(
-            gemini,
-            force,
-            "functionCallingConfig: mode ANY is not supported",
-            "forced_tool",
-            |body| body["toolConfig"]["functionCallingConfig"]["mode"] == "ANY",
-        ),
-        refusal(
-            sonnet,
-            &[],
-            "thinking: Extra inputs are not permitted",
-            "reasoning",
-            |body| body.get("thinking").is_some(),
-        ),
-        refusal(
-            responses,
-            &[],
-            "Unsupported parameter: 'reasoning.summary'",
-            "reasoning",
-            |body| body.get("reasoning").is_some(),
-        ),
-        refusal(
-            ollama,
-            &["--set", "assistant.reasoning='high'"],
-            "\"qwen3.5:9b\" does not support thinking",
-            "reasoning",
-            |body| body.get("think").is_some(),
-        ),
-        refusal(
-            sonnet,
-            &[],
-            "tools.3.custom.strict: Extra inputs are not permitted",
-            "strict",
-            is_strict,
-        ),
-        refusal(
-            responses,
-            &[],
-            "Invalid schema for function 'answer_inquiry'",
-            "strict",
-            is_strict,
-        ),
-        refusal(
-            chat,
-            &[],
-            "tools[0].function.strict: unknown field",
-            "strict",
-            is_strict,
-        ),
-        refusal(
-            sonnet,
-            schema,
-            "output_config.format: not supported by this model",
-            "schema",
-            |body| body["output_config"].get("format").is_some(),
-        ),
-        refusal(
-            responses,
-            schema,
-            "Invalid parameter: 'text.format'",
-            "schema",
-            |body| body["text"].get("format").is_some(),
-        ),
-        refusal(
-            chat,
-            schema,
-            "response_format is not supported",
-            "schema",
-            |body| body.get("response_format").is_some(),
-        ),
-        refusal(
-            gemini,
-            schema,
-            "responseJsonSchema is not supported",
-            "schema",
-            |body| body["generationConfig"].get("responseJsonSchema").is_some(),
-        ),
-        refusal(
-            sonnet,
-            force,
-            "messages.1.role: system is not one of user, assistant",
-            "system_message",
-            |body| has_role(body, "messages", "system"),
-        ),
-        refusal(
-            responses,
-            schema,
-            "Invalid role: developer",
-            "system_message",
-            |body| has_role(body, "input", "developer"),
-        ),
-        refusal(
-            chat,
-            schema,
-            "System message must be at the beginning",
-            "system_message",
-            |body| has_role(body, "messages", "system"),
-        ),
-    ]
 }
 
 /// What a model says that does what it is told: a forced tool is called, an answer fits once it was asked for again.
@@ -202,19 +120,17 @@ fn obedient(
 
 #[test]
 fn what_a_model_refuses_is_left_out_at_once_and_for_good() {
-    for LearnedRefusal {
-        side,
-        args,
-        message,
-        word,
-        has,
-    } in refusals()
-    {
+    for row in rows(REFUSALS) {
+        let refusal = Arc::new(LearnedRefusal::read(row));
+        let LearnedRefusal {
+            side, args, word, ..
+        } = &*refusal;
+        let refuses = refusal.clone();
         let run = GrownRun::new(side.model, TAKES_ALL, move |request, number| {
-            if has(&request.json) {
-                side.refuses(message)
+            if refuses.is_in(&request.json) {
+                refuses.side.refuses(refuses.message)
             } else {
-                obedient(side, args, number, &request.json)
+                obedient(refuses.side, &refuses.args, number, &request.json)
             }
         });
         run.go(args).exits(0);
@@ -222,13 +138,14 @@ fn what_a_model_refuses_is_left_out_at_once_and_for_good() {
         let learned = log.all("learned");
         assert_eq!(learned.len(), 1, "{} {word}: {learned:?}", side.model);
         let learned = learned[0];
-        assert_eq!(learned["refuses"], word, "{} {word}", side.model);
+        assert_eq!(learned["refuses"], *word, "{} {word}", side.model);
         assert_eq!(learned["model"], side.model, "{} {word}", side.model);
         let first = run.bodies().len();
-        run.go(&[&["--continue"], args].concat()).exits(0);
+        run.go(&[&["--continue"], args.as_slice()].concat())
+            .exits(0);
         let bodies = run.bodies();
         assert!(bodies.len() > first, "{} {word}", side.model);
-        let refused = bodies.iter().filter(|body| has(body)).count();
+        let refused = bodies.iter().filter(|body| refusal.is_in(body)).count();
         assert_eq!(refused, 1, "{} {word}", side.model);
         assert_eq!(run.log().all("learned").len(), 1, "{} {word}", side.model);
         run.is_clean();

@@ -49,20 +49,16 @@ fn step(side: Side, step: usize) -> ModelReply {
     let read = |at: usize, path: String| call(at, "read_file", json!({ "path": path }));
     let mut play = side.play(step);
     if step % 4 != 3 {
-        play = play.say(ReplyItem::reasoning(format!("What step {step} is for.")));
+        play = play.reasoning(format!("What step {step} is for."));
     }
     if step == CANCELLED {
-        return play.say(ReplyItem::text([
-            HALF,
-            " of the answer",
-            " and the rest of it",
-        ]));
+        return play.text([HALF, " of the answer", " and the rest of it"]);
     }
     if ENDS.contains(&step) {
-        return play.say(ReplyItem::text("That was all of it."));
+        return play.text("That was all of it.");
     }
     if step.is_multiple_of(3) {
-        play = play.say(ReplyItem::text(format!("Now for step {step}.")));
+        play = play.text(format!("Now for step {step}."));
     }
     let mut at = 0;
     if ASKING.contains(&step) {
@@ -91,19 +87,17 @@ fn step(side: Side, step: usize) -> ModelReply {
 
 /// How the model answers inquiries: at first not at all, in some steps.
 fn answer(side: Side, number: usize, ids: &[String], kind: RequestPurpose) -> ModelReply {
-    let play = side
-        .play(1000 + number)
-        .say(ReplyItem::reasoning("Which one?"));
+    let play = side.play(1000 + number).reasoning("Which one?");
     let stem = |step: usize| ids[0].contains(&format!("call_{step}_0."));
     let id = format!("answer_{number}");
     if kind == RequestPurpose::Inquiry && stem(ASKING[2]) {
-        return play.say(ReplyItem::text("The second one, I should think."));
+        return play.text("The second one, I should think.");
     }
     if kind == RequestPurpose::Inquiry && stem(ASKING[3]) {
-        return play.say(ReplyItem::call(&id, "list_files", r#"{"path":"."}"#));
+        return play.call(&id, "list_files", r#"{"path":"."}"#);
     }
     let answer = json!({"inquiry_id": ids[0], "answer": "2"});
-    play.say(ReplyItem::call(&id, "answer_inquiry", answer.to_string()))
+    play.call(&id, "answer_inquiry", answer.to_string())
 }
 
 /// The model, and what it was sent.

@@ -44,14 +44,14 @@ impl Side {
 
     /// A reply of text alone.
     pub(super) fn says(self, number: usize, text: &str) -> ServedReply {
-        let play = self.play(number).say(ReplyItem::reasoning("I see."));
-        play.say(ReplyItem::text(text)).reply(self.api)
+        let play = self.play(number).reasoning("I see.");
+        play.text(text).reply(self.api)
     }
 
     /// A reply that calls a tool once.
     pub(super) fn calls(self, number: usize, tool: &str, arguments: &Value) -> ServedReply {
         let call = ReplyItem::call(&format!("call_{number}"), tool, arguments.to_string());
-        let play = self.play(number).say(ReplyItem::reasoning("A tool."));
+        let play = self.play(number).reasoning("A tool.");
         play.say(call).reply(self.api)
     }
 

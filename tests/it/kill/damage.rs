@@ -147,8 +147,7 @@ fn an_interrupted_turn_with_a_flipped_bit_goes_on() {
 
 #[test]
 fn a_second_process_is_told_who_has_the_conversation_and_may_read_it() {
-    const STALLS: &str =
-        "[[reply]]\nrepeat = true\nsay = [{ text = 'Begin.' }]\nfault = { stall = true }";
+    const STALLS: &str = "always 'Begin.'\n& fault = { stall = true }";
     let ground = StoryGround::new();
     let model = ground.world.script(STALLS);
     let id = ground.conversation.id();

@@ -6,11 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-    server::ModelServer,
-};
+use aside_model_server::{ServedApi, play::ModelReply, server::ModelServer};
 use aside_session::{lines::read_all, replay};
 use serde_json::{Value, json};
 
@@ -60,8 +56,7 @@ impl Stage {
         let model = ModelServer::start(move |_| {
             let number = replies.fetch_add(1, Ordering::Relaxed);
             let play = ModelReply::new("golden").number(number).model("model");
-            play.say(ReplyItem::text("Done."))
-                .reply(ServedApi::OpenaiChat)
+            play.text("Done.").reply(ServedApi::OpenaiChat)
         });
         let options = json!({ "trusted": true, "config": {
             "assistant": { "model": MODEL },

@@ -11,12 +11,8 @@ const PNG: &[u8] = include_bytes!("../../media/red.png");
 
 /// The model says what it is shown.
 const SEES: &str = r#"
-    [[reply]]
-    when.attached = "red.png (image/png, 69 bytes)"
-    say = [{ text = "An image." }]
-    [[reply]]
-    repeat = true
-    say = [{ text = "Something else." }]
+    { attached = "red.png (image/png, 69 bytes)" } => "An image."
+    always "Something else."
 "#;
 
 fn world() -> TestWorld {
@@ -86,7 +82,7 @@ fn an_open_document_goes_as_its_text_and_so_does_what_the_client_gives() {
 #[test]
 fn a_model_without_images_is_told_the_name_and_the_user_is_told_so() {
     let world = world();
-    let script = format!("[model]\nimages = false\n{SEES}");
+    let script = format!("& images = false\n{SEES}");
     let mut client = Client::start(&world, &script, prompts());
     let image = json!([{ "uri": uri(&world, "red.png") }]);
     let turn = client.turn(json!({ "message": "What is it?", "attachments": image }));

@@ -7,17 +7,9 @@ use super::client::{Client, answer, nobody};
 use crate::world::TestWorld;
 
 const SELECTION: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    times = 9
-    say = [{ call = "editor_selection", id = "one", arguments = {} }]
-    [[reply]]
-    when = { step = 2 }
-    times = 9
-    say = [{ call = "editor_selection", id = "two", arguments = {} }]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    9 times editor_selection one {}
+    9 times editor_selection two {}
+    9 times "Done."
 "#;
 
 fn selection() -> Value {

@@ -11,27 +11,14 @@ const NEW: &str = "one\n2\n";
 
 /// The model reads `a.txt` and puts `2` in the place of `two`.
 const EDITS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "two", new_text = "2" } }]
-    [[reply]]
-    say = [{ text = "Done." }]
+    read_file read { path = "a.txt" }
+    edit_file edit { path = "a.txt", old_text = "two", new_text = "2" }
+    "Done."
 "#;
 
 /// The model calls one tool.
 fn calls(tool: &str, arguments: &str) -> String {
-    format!(
-        r#"
-        [[reply]]
-        when = {{ step = 1 }}
-        say = [{{ call = "{tool}", id = "{tool}", arguments = {arguments} }}]
-        [[reply]]
-        say = [{{ text = "Done." }}]
-        "#
-    )
+    format!("{tool} {tool} {arguments}\n'Done.'")
 }
 
 /// An editor with a workspace in which there is `a.txt`.
@@ -202,20 +189,14 @@ fn an_editor_that_formats_when_it_saves_is_noticed() {
 
 #[test]
 fn an_editor_that_cannot_be_told_to_save_is_not_asked_about_the_tools_own_changes() {
-    let again = r#"
-        [[reply]]
-        when = { step = 3 }
-        say = [{ call = "edit_file", id = "again", arguments = { path = "a.txt", old_text = "2", new_text = "two" } }]
-        [[reply]]
-        when = { step = 4 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "cat a.txt" } }]
+    let script = r#"
+        read_file read { path = "a.txt" }
+        edit_file edit { path = "a.txt", old_text = "two", new_text = "2" }
+        edit_file again { path = "a.txt", old_text = "2", new_text = "two" }
+        run_command run { command = "cat a.txt" }
+        "Done."
     "#;
-    let script = EDITS.replacen(
-        "    [[reply]]\n    say",
-        &format!("{again}\n[[reply]]\nsay"),
-        1,
-    );
-    let mut editor = EditingClient::new(&script, false);
+    let mut editor = EditingClient::new(script, false);
     editor.open("a.txt", OLD);
     editor.start("edits");
     editor.applies(1, NEW);
@@ -305,15 +286,10 @@ fn an_approval_is_for_the_text_that_was_shown() {
 #[test]
 fn tools_read_what_stands_in_the_editor() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [
-            { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-            { call = "read_file", id = "new", arguments = { path = "new.txt" } },
-            { call = "search", id = "search", arguments = { pattern = "unsaved|two" } },
-        ]
-        [[reply]]
-        say = [{ text = "Done." }]
+        read_file read { path = "a.txt" }
+        + read_file new { path = "new.txt" }
+        + search search { pattern = "unsaved|two" }
+        "Done."
     "#;
     let mut editor = EditingClient::new(script, true);
     editor.open("a.txt", OLD);

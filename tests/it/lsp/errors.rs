@@ -1,18 +1,14 @@
 //! What is refused, with which error, and what a client that makes mistakes is told.
 
+use aside_test_table::rows;
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, initialize, nobody, prompts, uri};
 use crate::world::TestWorld;
 
 const SCRIPT: &str = r#"
-    [[reply]]
-    when = { user = "Ask", step = 1 }
-    times = 9
-    say = [{ call = "ask_user", id = "ask", arguments = { question = "Go on?", answer_type = "boolean" } }]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    { user = "Ask", step = 1 } => 9 times ask_user ask { question = "Go on?", answer_type = "boolean" }
+    9 times "Done."
 "#;
 
 #[test]
@@ -29,172 +25,45 @@ fn each_mistake_has_its_error() {
     let mut client = Client::start(&world, SCRIPT, prompts());
     let turn = client.turn(json!({ "message": "Ask" }));
     let prompt = client.expect("aside/prompt");
-    let id = &prompt["params"]["promptId"];
-    let none = json!({ "conversationId": "none" });
-    let unfit = |answer: Value| json!({ "promptId": id, "answer": answer });
-    let table = [
-        ("aside/turn/pause", json!({}), -32601, "Method not found"),
-        (
-            "aside/turn/start",
-            json!({}),
-            -32602,
-            "missing field `message`",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": 1 }),
-            -32602,
-            "message: invalid type",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": " \n" }),
-            -32602,
-            "message: it is empty",
-        ),
-        (
-            "aside/turn/start",
-            json!(["x"]),
-            -32602,
-            "the params of aside/turn/start are an object",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "attachments": [{ "uri": "untitled:1", "text": "a\nb\n", "range": {
-                "start": { "line": 1, "character": 0 }, "end": { "line": 0, "character": 1 } } }] }),
-            -32602,
-            "attachments: the range of untitled:1 ends before it starts",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "mode": "wild" }),
-            -32602,
-            "mode: \"wild\" is none",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "turnId": "a.b" }),
-            -32602,
-            "turnId: ",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "root": "/none" }),
-            -32602,
-            "root: ",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "schema": { "type": 1 } }),
-            -32602,
-            "schema: ",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "toolChoice": "serch" }),
-            -32602,
-            "did you mean `search`?",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "attachments": [{ "uri": "none" }] }),
-            -32602,
-            "attachments: ",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "conversationId": "none" }),
-            -32010,
-            "none",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "model": "nobody/x" }),
-            -32016,
-            "nobody",
-        ),
-        (
-            "aside/turn/start",
-            json!({ "message": "x", "model": "anthropic/x" }),
-            -32016,
-            "ANTHROPIC_API_KEY",
-        ),
-        ("aside/turn/resume", none.clone(), -32010, "none"),
-        (
-            "aside/turn/steer",
-            json!({ "turnId": "none", "message": "x" }),
-            -32011,
-            "none",
-        ),
-        (
-            "aside/turn/cancel",
-            json!({ "turnId": "none" }),
-            -32011,
-            "none",
-        ),
-        (
-            "aside/turn/undo",
-            json!({ "turnId": "none" }),
-            -32011,
-            "none",
-        ),
-        ("aside/conversation/read", none.clone(), -32010, "none"),
-        (
-            "aside/conversation/transcript",
-            none.clone(),
-            -32010,
-            "none",
-        ),
-        ("aside/conversation/fork", none.clone(), -32010, "none"),
-        ("aside/conversation/delete", none, -32010, "none"),
-        (
-            "aside/conversation/rename",
-            json!({ "conversationId": "none", "title": "x" }),
-            -32010,
-            "none",
-        ),
-        (
-            "aside/conversation/rename",
-            json!({ "conversationId": "none", "title": " " }),
-            -32602,
-            "title",
-        ),
-        (
-            "aside/prompt/answer",
-            json!({ "promptId": "none", "answer": answer(true) }),
-            -32012,
-            "none",
-        ),
-        (
-            "aside/prompt/answer",
-            unfit(answer("maybe")),
-            -32602,
-            "answer: ",
-        ),
-        (
-            "aside/prompt/answer",
-            unfit(json!({ "action": "shrug" })),
-            -32602,
-            "answer",
-        ),
-        (
-            "aside/config/read",
-            json!({ "key": "asistant" }),
-            -32602,
-            "did you mean `assistant`?",
-        ),
-        (
-            "aside/workspace/trust",
-            json!({ "folder": "/none", "trusted": true }),
-            -32602,
-            "folder: ",
-        ),
-    ];
-    for (method, params, code, text) in table {
-        let shown = params.to_string();
+    let id = prompt["params"]["promptId"].as_str().unwrap();
+    let table = r#"
+        aside/turn/pause | {} | -32601 | Method not found
+        aside/turn/start | {} | -32602 | missing field `message`
+        aside/turn/start | { "message": 1 } | -32602 | message: invalid type
+        aside/turn/start | { "message": " \n" } | -32602 | message: it is empty
+        aside/turn/start | ["x"] | -32602 | the params of aside/turn/start are an object
+        aside/turn/start | { "message": "x", "attachments": [{ "uri": "untitled:1", "text": "a\nb\n", "range": { "start": { "line": 1, "character": 0 }, "end": { "line": 0, "character": 1 } } }] } | -32602 | attachments: the range of untitled:1 ends before it starts
+        aside/turn/start | { "message": "x", "mode": "wild" } | -32602 | mode: "wild" is none
+        aside/turn/start | { "message": "x", "turnId": "a.b" } | -32602 | turnId:␣
+        aside/turn/start | { "message": "x", "root": "/none" } | -32602 | root:␣
+        aside/turn/start | { "message": "x", "schema": { "type": 1 } } | -32602 | schema:␣
+        aside/turn/start | { "message": "x", "toolChoice": "serch" } | -32602 | did you mean `search`?
+        aside/turn/start | { "message": "x", "attachments": [{ "uri": "none" }] } | -32602 | attachments:␣
+        aside/turn/start | { "message": "x", "conversationId": "none" } | -32010 | none
+        aside/turn/start | { "message": "x", "model": "nobody/x" } | -32016 | nobody
+        aside/turn/start | { "message": "x", "model": "anthropic/x" } | -32016 | ANTHROPIC_API_KEY
+        aside/turn/resume | { "conversationId": "none" } | -32010 | none
+        aside/turn/steer | { "turnId": "none", "message": "x" } | -32011 | none
+        aside/turn/cancel | { "turnId": "none" } | -32011 | none
+        aside/turn/undo | { "turnId": "none" } | -32011 | none
+        aside/conversation/read | { "conversationId": "none" } | -32010 | none
+        aside/conversation/transcript | { "conversationId": "none" } | -32010 | none
+        aside/conversation/fork | { "conversationId": "none" } | -32010 | none
+        aside/conversation/delete | { "conversationId": "none" } | -32010 | none
+        aside/conversation/rename | { "conversationId": "none", "title": "x" } | -32010 | none
+        aside/conversation/rename | { "conversationId": "none", "title": " " } | -32602 | title
+        aside/prompt/answer | { "promptId": "none", "answer": { "action": "answer", "answer": true } } | -32012 | none
+        aside/prompt/answer | { "promptId": "ID", "answer": { "action": "answer", "answer": "maybe" } } | -32602 | answer:␣
+        aside/prompt/answer | { "promptId": "ID", "answer": { "action": "shrug" } } | -32602 | answer
+        aside/config/read | { "key": "asistant" } | -32602 | did you mean `assistant`?
+        aside/workspace/trust | { "folder": "/none", "trusted": true } | -32602 | folder:␣
+    "#;
+    for [method, shown, code, text] in rows(table) {
+        let params = serde_json::from_str(&shown.replace("ID", id)).unwrap();
         let (refused, said) = client.refused(method, params);
-        assert_eq!(refused, code, "{method} {shown}: {said}");
-        assert!(said.contains(text), "{method} {shown}: {said}");
+        assert_eq!(refused.to_string(), code, "{method} {shown}: {said}");
+        let text = text.replace('␣', " ");
+        assert!(said.contains(&text), "{method} {shown}: {said}");
     }
     // Nothing of it counted.
     client.reply(&prompt, answer(true));

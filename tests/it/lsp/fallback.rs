@@ -33,11 +33,7 @@ fn asking(arguments: &str) -> String {
 }
 
 fn calling(tool: &str, arguments: &str) -> String {
-    format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\ntimes = 9\n\
-         say = [{{ call = '{tool}', id = 'it', arguments = {{ {arguments} }} }}]\n\
-         [[reply]]\ntimes = 9\nsay = [{{ text = 'Done.' }}]"
-    )
+    format!("{{ step = 1 }} => 9 times {tool} it {{ {arguments} }}\n{{}} => 9 times 'Done.'\n")
 }
 
 fn command(client: &mut Client, name: &str, argument: Value) -> Value {

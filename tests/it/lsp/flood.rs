@@ -8,7 +8,7 @@ use std::{
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{BodyPart, ModelServer},
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ const WRITES: usize = 400;
 fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
     let world = TestWorld::new();
     let said: String = (0..PIECES).map(|number| format!("{number:05}")).collect();
-    let script = format!("[[reply]]\nsay = [{{ text = \"{said}\", pieces = {PIECES} }}]\n");
+    let script = format!("{{ text = '{said}', pieces = {PIECES} }}");
     let mut client = Client::start(
         &world,
         &script,
@@ -56,7 +56,7 @@ fn writes() -> (ModelServer, String) {
     let text = said.concat();
     let server = ModelServer::start(move |_| {
         let pieces: [&str; WRITES] = std::array::from_fn(|at| said[at].as_str());
-        let reply = ModelReply::new("model").say(ReplyItem::text(pieces));
+        let reply = ModelReply::new("model").text(pieces);
         let mut reply = reply.reply(ServedApi::Anthropic);
         let Some(BodyPart::Bytes(mut rest)) = reply.body.pop() else {
             panic!("a reply without a body");
@@ -106,11 +106,8 @@ fn pieces_that_come_in_a_write_each_are_at_most_one_update_in_8_ms() {
 
 /// The model says 10,000 pieces, more than a pipe holds, and runs a command that goes on.
 const STALL: &str = r#"
-    [[reply]]
-    say = [
-        { text = "SAID", pieces = 10000 },
-        { call = "run_command", id = "run", arguments = { command = "echo $$ > pid; exec sleep 60" } },
-    ]
+    { text = "SAID", pieces = 10000 }
+    + run_command run { command = "echo $$ > pid; exec sleep 60" }
 "#;
 
 /// Plays [`STALL`] with a client that stops reading before it starts. Returns when the command runs.
@@ -200,7 +197,7 @@ fn a_turn_goes_on_for_a_client_that_stalls_and_is_read_later() {
     let said = part.repeat(PARTS);
     let model = ModelServer::start(move |_| {
         let parts: [&str; PARTS] = [part.as_str(); PARTS];
-        let reply = ModelReply::new("model").say(ReplyItem::text(parts));
+        let reply = ModelReply::new("model").text(parts);
         reply.reply(ServedApi::Anthropic)
     });
     let world = TestWorld::new();
@@ -241,10 +238,7 @@ fn a_turn_goes_on_for_a_client_that_stalls_and_is_read_later() {
 fn a_client_that_asks_and_does_not_read_waits_and_can_cancel() {
     const ASKED: usize = 100;
     let (world, said) = (TestWorld::new(), "a long answer. ".repeat(70_000));
-    let script = format!(
-        "[[reply]]\nwhen = {{ turn = 1 }}\nsay = [{{ text = \"{said}\" }}]\n\
-         [[reply]]\nsay = [{{ text = \"Begin.\" }}]\nfault = {{ stall = true }}\n"
-    );
+    let script = format!("{{ turn = 1 }} => '{said}'\n'Begin.'\n& fault = {{ stall = true }}");
     let mut client = Client::start(&world, &script, prompts());
     let turn = client.turn(json!({ "message": "go" }));
     client.completed();

@@ -6,16 +6,10 @@ use super::client::{Client, initialize, nobody, prompts, uri};
 use crate::world::{EventLog, TestWorld};
 
 const READS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "read_file", id = "read", arguments = { path = "secret.txt" } },
-        { call = "search", id = "search", arguments = { pattern = "hunter2" } },
-        { call = "run_command", id = "run", arguments = { command = "cat secret.txt" } },
-    ]
-    [[reply]]
-    repeat = true
-    say = [{ text = "Done." }]
+    read_file read { path = "secret.txt" }
+    + search search { pattern = "hunter2" }
+    + run_command run { command = "cat secret.txt" }
+    always "Done."
 "#;
 
 /// Plays a turn, and returns what is on record of it.

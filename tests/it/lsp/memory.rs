@@ -15,16 +15,11 @@ use crate::{
 
 /// Four calls at once, each with its question.
 const SCRIPT: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "asker", id = "boolean", arguments = { questions = [{ id = "a", text = "Push?", answer_type = { type = "boolean" } }] } },
-        { call = "asker", id = "select", arguments = { questions = [{ id = "b", text = "Which?", answer_type = { type = "select", options = ["one", "two"] } }] } },
-        { call = "asker", id = "text", arguments = { questions = [{ id = "c", text = "Why?", answer_type = { type = "text" } }] } },
-        { call = "asker", id = "secret", arguments = { questions = [{ id = "d", text = "Password?", answer_type = { type = "secret" } }] } },
-    ]
-    [[reply]]
-    say = [{ text = "Done." }]
+    asker boolean { questions = [{ id = "a", text = "Push?", answer_type = { type = "boolean" } }] }
+    + asker select { questions = [{ id = "b", text = "Which?", answer_type = { type = "select", options = ["one", "two"] } }] }
+    + asker text { questions = [{ id = "c", text = "Why?", answer_type = { type = "text" } }] }
+    + asker secret { questions = [{ id = "d", text = "Password?", answer_type = { type = "secret" } }] }
+    "Done."
 "#;
 const SECRET: &str = "correct horse battery";
 const NOBODY: &str = "asker cannot run because no interactive client is attached. Do not retry this tool call in this \
@@ -32,16 +27,13 @@ const NOBODY: &str = "asker cannot run because no interactive client is attached
 
 /// One call that asks for a number, several options and a day, and then for a name that may be left out.
 const FORM: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "asker", id = "form", arguments = { questions = [
+    asker form { questions = [
         { id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 10 }, default = 3 },
         { id = "b", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 } },
         { id = "c", text = "When?", answer_type = { type = "text", format = "date" } },
         { id = "d", text = "Who?", answer_type = { type = "text" }, optional = true },
-    ] } }]
-    [[reply]]
-    say = [{ text = "Done." }]
+    ] }
+    "Done."
 "#;
 const FORM_TOLD: &str = "7, [\"one\",\"three\"], \"2025-05-30\", null";
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{ModelServer, ReplyGate, ServedReply},
 };
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn ollama(told: &ReplyGate) -> ModelServer {
                 .wait_at(0, &told),
             "/api/show" => sample(include_str!("../../model_server/wire/ollama/09_show.json")),
             _ => ModelReply::new("ollama")
-                .say(ReplyItem::text("Hello."))
+                .text("Hello.")
                 .reply(ServedApi::Ollama),
         }
     })

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, answer, initialize, prompts, uri};
 use crate::world::TestWorld;
 
-const STALLS: &str =
-    "[[reply]]\nrepeat = true\nsay = [{ text = 'Begin.' }]\nfault = { stall = true }\n";
+const STALLS: &str = "always 'Begin.'\n& fault = { stall = true }";
 
 /// Requests of a flood.
 const FLOOD: usize = 300;
@@ -64,14 +63,9 @@ fn a_cancel_overtakes_a_flood_of_reads_and_reads_keep_the_order_of_their_convers
 
 /// A question, and then a response that does not end.
 const ASKS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    times = 9
-    say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?", answer_type = "boolean" } }]
-    [[reply]]
-    repeat = true
-    say = [{ text = "Begin." }]
-    fault = { stall = true }
+    9 times ask_user ask { question = "Which?", answer_type = "boolean" }
+    always "Begin."
+    & fault = { stall = true }
 "#;
 
 /// A conversation whose turn of this id was interrupted by a crash, and the state directory of all.

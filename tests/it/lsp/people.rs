@@ -6,17 +6,10 @@ use super::client::{Client, answer, nobody, prompts};
 use crate::world::TestWorld;
 
 const SCRIPT: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    times = 9
-    say = [
-        { call = "ask_user", id = "ask", arguments = { question = "Which?", context = "Two are there.", answer_type = "select", options = ["one", "two"], default = "one" } },
-        { call = "write_file", id = "write", arguments = { path = "a.txt", content = "a" } },
-        { call = "run_command", id = "run", arguments = { command = "true" } },
-    ]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    9 times ask_user ask { question = "Which?", context = "Two are there.", answer_type = "select", options = ["one", "two"], default = "one" }
+    + write_file write { path = "a.txt", content = "a" }
+    + run_command run { command = "true" }
+    9 times "Done."
 "#;
 
 /// All three prompts, by the id of their call.

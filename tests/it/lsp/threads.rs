@@ -17,15 +17,9 @@ use crate::world::TestWorld;
 const NOBODY: u32 = 65534;
 
 const SCRIPT: &str = r#"
-    [[reply]]
-    when = { user = "Run", step = 1 }
-    say = [
-        { call = "run_command", id = "run", arguments = { command = "echo ran" } },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-    ]
-    [[reply]]
-    repeat = true
-    say = [{ text = "Done." }]
+    { user = "Run", step = 1 } => run_command run { command = "echo ran" }
+    + read_file read { path = "a.txt" }
+    always "Done."
 "#;
 
 fn give(path: &Path) {

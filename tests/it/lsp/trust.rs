@@ -121,7 +121,7 @@ fn an_editor_that_knows_nothing_of_aside_cannot_speak_for_the_user_later() {
 fn trust_is_given_to_a_folder_and_taken_back() {
     let world = TestWorld::new();
     world.write("aside.toml", "assistant.system_prompt = 'Be a parrot.'\n");
-    let model = world.script("[[reply]]\ntimes = 9\nsay = [{ text = 'Done.' }]");
+    let model = world.script("9 times 'Done.'");
     let options = json!({ "config": { "assistant": { "model": model } } });
     let mut client = Client::with(&world, prompts(), options);
     client.notify(
@@ -147,12 +147,8 @@ fn trust_is_given_to_a_folder_and_taken_back() {
 #[test]
 fn a_turn_whose_answer_would_be_in_vain_is_left_as_it_is() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "write_file", id = "write", arguments = { path = "a.txt", content = "a" } }]
-        [[reply]]
-        times = 9
-        say = [{ text = "Done." }]
+        write_file write { path = "a.txt", content = "a" }
+        9 times "Done."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, prompts());
@@ -225,16 +221,9 @@ fn reveal() -> Value {
 }
 
 const REVEAL: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    times = 9
-    say = [
-        { call = "reveal_line", id = "one", arguments = { line = 3 } },
-        { call = "reveal_line", id = "two", arguments = { line = "x" } },
-    ]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    9 times reveal_line one { line = 3 }
+    + reveal_line two { line = "x" }
+    9 times "Done."
 "#;
 
 #[test]

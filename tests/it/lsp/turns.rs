@@ -9,29 +9,18 @@ use crate::world::TestWorld;
 
 /// The model reads, edits and looks again, and asks twice and once more through a tool.
 const WHOLE: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { reasoning = "Where to begin?" },
-        { text = "I look first.", pieces = 4 },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-        { call = "list_files", id = "list", arguments = {} },
-        { call = "search", id = "search", arguments = { pattern = "b" } },
-    ]
-    [[reply]]
-    when = { step = 2 }
-    say = [
-        { call = "ask_user", id = "which", arguments = { question = "Which?", answer_type = "select", options = ["one", "two"] } },
-        { call = "ask_user", id = "name", arguments = { question = "What name?" } },
-    ]
-    [[reply]]
-    when = { result = { tool = "ask_user", contains = "two" } }
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "b", new_text = "B" } }]
-    [[reply]]
-    answers = { "2" = "2" }
-    [[reply]]
-    say = [{ text = "Done.", pieces = 2 }]
-    usage = { input = 10, output = 5, cost = 0.5 }
+    reasoning "Where to begin?"
+    + { text = "I look first.", pieces = 4 }
+    + read_file read { path = "a.txt" }
+    + list_files list {}
+    + search search { pattern = "b" }
+    ask_user which { question = "Which?", answer_type = "select", options = ["one", "two"] }
+    + ask_user name { question = "What name?" }
+    { result = { tool = "ask_user", contains = "two" } } => edit_file edit { path = "a.txt", old_text = "b", new_text = "B" }
+    {} => -
+    & answers = { "2" = "2" }
+    { text = "Done.", pieces = 2 }
+    & usage = { input = 10, output = 5, cost = 0.5 }
 "#;
 
 /// What was told, a line each, with pieces joined.
@@ -179,31 +168,16 @@ fn a_whole_turn_is_streamed_and_read_back_the_same() {
 
 /// The model asks whether it may go on.
 const ASKS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    times = 9
-    say = [{ call = "ask_user", id = "ask", arguments = { question = "Go on?", answer_type = "boolean" } }]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    9 times ask_user ask { question = "Go on?", answer_type = "boolean" }
+    9 times "Done."
 "#;
 
 /// The model writes `new.txt` and puts `2` in the place of `two` in `a.txt`.
 const EDITS: &str = r#"
-    [[reply]]
-    when = { user = "Edit", step = 1 }
-    times = 9
-    say = [
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-        { call = "write_file", id = "write", arguments = { path = "my new.txt", content = "new\n" } },
-    ]
-    [[reply]]
-    when = { user = "Edit", step = 2 }
-    times = 9
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "two", new_text = "2" } }]
-    [[reply]]
-    times = 9
-    say = [{ text = "Done." }]
+    { user = "Edit", step = 1 } => 9 times read_file read { path = "a.txt" }
+    + write_file write { path = "my new.txt", content = "new\n" }
+    { user = "Edit", step = 2 } => 9 times edit_file edit { path = "a.txt", old_text = "two", new_text = "2" }
+    9 times "Done."
 "#;
 
 #[test]
@@ -418,13 +392,8 @@ fn turns_of_different_conversations_run_side_by_side_and_take_no_second_one() {
 #[test]
 fn a_steered_turn_goes_on_with_what_was_added_and_a_cancelled_one_ends() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        times = 9
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Go on?", answer_type = "boolean" } }]
-        [[reply]]
-        when = { user = "quickly" }
-        say = [{ text = "Quickly done." }]
+        9 times ask_user ask { question = "Go on?", answer_type = "boolean" }
+        { user = "quickly" } => "Quickly done."
     "#;
     let world = TestWorld::new();
     let mut client = Client::start(&world, script, prompts());

@@ -6,10 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-};
+use aside_model_server::{ServedApi, play::ModelReply};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 
@@ -41,7 +38,7 @@ fn stage(api: ServedApi, images: bool, documents: bool, script: Vec<PlayedStep>)
 }
 
 fn answer(text: &str) -> PlayedStep {
-    says(ModelReply::new(text).say(ReplyItem::text(text)))
+    says(ModelReply::new(text).text(text))
 }
 
 fn body(stage: &ModelStage, number: usize) -> String {

@@ -2,11 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-    server::ReplyGate,
-};
+use aside_model_server::{ServedApi, play::ModelReply, server::ReplyGate};
 use rustix::process::Signal;
 
 use super::{
@@ -47,10 +43,10 @@ fn report(api: ServedApi, what: &str, mut took: Vec<Duration>) {
 fn a_turn_is_cancelled_while_the_model_speaks_and_the_conversation_goes_on() {
     row(|api| {
         let once = || {
-            let play = ModelReply::new("half").say(ReplyItem::text(["Half a ", "sentence."]));
+            let play = ModelReply::new("half").text(["Half a ", "sentence."]);
             let at = place(&play, api, "sentence.");
             let hangs = sent(play, move |reply| reply.wait_at(at, &ReplyGate::new()));
-            let end = says(ModelReply::new("end").say(ReplyItem::text("A whole one.")));
+            let end = says(ModelReply::new("end").text("A whole one."));
             let stage = ModelStage::new(api, vec![hangs, end]);
             let mut run = stage.start("Speak.", &[]);
             run.update("text");
@@ -68,7 +64,7 @@ fn a_turn_is_cancelled_while_the_model_speaks_and_the_conversation_goes_on() {
 #[test]
 fn a_turn_is_cancelled_before_the_model_speaks_and_the_conversation_goes_on() {
     row(|api| {
-        let end = says(ModelReply::new("end").say(ReplyItem::text("A whole one.")));
+        let end = says(ModelReply::new("end").text("A whole one."));
         let stage = ModelStage::new(api, vec![stalls(), end]);
         let run = stage.start("Speak.", &[]);
         assert!(stage.server.wait_for(1, LONG));
@@ -88,7 +84,7 @@ fn a_turn_is_cancelled_in_an_inquiry_and_the_conversation_goes_on() {
                 reads(&["a.txt"]),
                 says(ModelReply::new("calls").say(edit("call_edit", "a.txt"))),
                 stalls(),
-                says(ModelReply::new("end").say(ReplyItem::text("Fine."))),
+                says(ModelReply::new("end").text("Fine.")),
             ];
             let stage = ModelStage::new(api, script);
             stage.world.write("a.txt", TWICE);

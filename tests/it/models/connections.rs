@@ -10,7 +10,7 @@ use std::{
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{ModelServer, ServedReply},
 };
 use rustix::process::Signal;
@@ -36,7 +36,7 @@ fn a_server_that_loads_its_model_is_waited_for() {
                 json!({"message": "Loading model", "type": "unavailable_error", "code": 503});
             http(ServedReply::json(503, json!({ "error": error })))
         };
-        let loaded = ModelReply::new("loaded").say(ReplyItem::text("I am here."));
+        let loaded = ModelReply::new("loaded").text("I am here.");
         let stage = ModelStage::new(api, vec![loads(), says(loaded)]);
         let done = stage.run("Speak.", &AUTO).exits(0);
         // It is not shown as something that failed.
@@ -166,7 +166,7 @@ fn a_proxy_of_a_kind_that_cannot_be_used_is_told_at_once() {
 fn what_goes_to_a_server_goes_through_the_proxy_unless_it_is_on_this_computer() {
     let spoken = |text: &'static str| {
         ModelServer::start(move |_| {
-            let play = ModelReply::new("m").say(ReplyItem::text(text));
+            let play = ModelReply::new("m").text(text);
             play.reply(ServedApi::OpenaiChat)
         })
     };
@@ -244,7 +244,7 @@ fn answer_tls(config: &Arc<ServerConfig>, stream: TcpStream, body: &[u8]) -> std
 
 #[test]
 fn a_certificate_counts_where_the_roots_that_are_chosen_trust_it() {
-    let play = ModelReply::new("m").say(ReplyItem::text("In private."));
+    let play = ModelReply::new("m").text("In private.");
     let url = format!(
         "https://{}/v1",
         serve_tls(play.stream(ServedApi::OpenaiChat).to_vec())

@@ -43,19 +43,15 @@ fn read(path: &str) -> ReplyItem {
 }
 
 fn done() -> PlayedStep {
-    says(
-        reply()
-            .say(ReplyItem::reasoning("Nothing is left."))
-            .say(ReplyItem::text("Done.")),
-    )
+    says(reply().reasoning("Nothing is left.").text("Done."))
 }
 
 /// Reasoning, words, and calls side by side, one of which asks.
 fn calls() -> PlayedStep {
     says(
         reply()
-            .say(ReplyItem::reasoning("Read, then edit."))
-            .say(ReplyItem::text("Both at once."))
+            .reasoning("Read, then edit.")
+            .text("Both at once.")
             .say(read("b.txt"))
             .say(edit(&format!("edit_{}", number()), "a.txt")),
     )
@@ -63,7 +59,7 @@ fn calls() -> PlayedStep {
 
 /// Reasoning and calls side by side.
 fn reading() -> PlayedStep {
-    let reply = reply().say(ReplyItem::reasoning("Read both."));
+    let reply = reply().reasoning("Read both.");
     says(reply.say(read("a.txt")).say(read("b.txt")))
 }
 

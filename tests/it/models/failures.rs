@@ -2,7 +2,7 @@
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, PlayedFault, ReplyItem},
+    play::{ModelReply, PlayedFault},
     server::{ReplyGate, ServedReply},
 };
 use rustix::process::Signal;
@@ -17,7 +17,7 @@ use super::{
 fn an_error_inside_a_good_response_takes_back_what_was_shown() {
     row(|api| {
         let broken = ModelReply::new("broken")
-            .say(ReplyItem::text(["Half a sentence"]))
+            .text(["Half a sentence"])
             .error_inside(1, PlayedFault::Server);
         // What is shown is taken back: so it has to be shown before the error comes.
         let gate = ReplyGate::new();
@@ -26,7 +26,7 @@ fn an_error_inside_a_good_response_takes_back_what_was_shown() {
             api,
             vec![
                 sent(broken, move |reply| reply.wait_at(at, &held)),
-                says(ModelReply::new("whole").say(ReplyItem::text("All of it."))),
+                says(ModelReply::new("whole").text("All of it.")),
             ],
         );
         let mut run = stage.start("Speak.", &[]);
@@ -51,13 +51,11 @@ completed All of it.
 fn a_stream_that_breaks_in_text_and_in_a_call_runs_the_call_once() {
     row(|api| {
         let whole = || {
-            ModelReply::new("run")
-                .say(ReplyItem::text(["I run ", "it now."]))
-                .say(ReplyItem::call(
-                    "call_1",
-                    "run_command",
-                    [r#"{"command":"#, r#""echo ran >> runs"}"#],
-                ))
+            ModelReply::new("run").text(["I run ", "it now."]).call(
+                "call_1",
+                "run_command",
+                [r#"{"command":"#, r#""echo ran >> runs"}"#],
+            )
         };
         let in_text = place(&whole(), api, "it now.") + 20;
         let in_call = place(&whole(), api, "echo ran >> runs") + 40;
@@ -67,7 +65,7 @@ fn a_stream_that_breaks_in_text_and_in_a_call_runs_the_call_once() {
                 sent(whole(), move |reply| reply.cut_at(in_text)),
                 sent(whole(), move |reply| reply.cut_at(in_call)),
                 says(whole()),
-                says(ModelReply::new("end").say(ReplyItem::text("It ran."))),
+                says(ModelReply::new("end").text("It ran.")),
             ],
         );
         let done = stage.run("Run it.", &AUTO).exits(0);

@@ -6,10 +6,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use aside_model_server::{
-    ServedApi,
-    play::{ModelReply, ReplyItem},
-};
+use aside_model_server::{ServedApi, play::ModelReply};
 
 use super::{column, stage::AUTO};
 use crate::world::TestWorld;
@@ -49,11 +46,11 @@ fn reply(stream: &mut TcpStream, play: &ModelReply) {
 fn server(listener: TcpListener, lost: usize) -> JoinHandle<()> {
     let call = |number: usize| {
         let play = ModelReply::new("calls").number(number);
-        play.say(ReplyItem::call(
+        play.call(
             &format!("call_{number}"),
             "read_file",
             r#"{"path":"a.txt"}"#,
-        ))
+        )
     };
     thread::spawn(move || {
         for number in 1..=lost {
@@ -65,7 +62,7 @@ fn server(listener: TcpListener, lost: usize) -> JoinHandle<()> {
         let (mut stream, _) = listener.accept().unwrap();
         read_request(&mut stream);
         let end = ModelReply::new("end").number(9);
-        reply(&mut stream, &end.say(ReplyItem::text("Done.")));
+        reply(&mut stream, &end.text("Done."));
     })
 }
 

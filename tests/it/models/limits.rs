@@ -11,11 +11,11 @@ use super::{
 };
 
 fn truncated(play: ModelReply) -> ModelReply {
-    play.say(ReplyItem::call(
+    play.call(
         "call_cut",
         "run_command",
         [r#"{"command":"echo ran"#, r#" >> runs"}"#],
-    ))
+    )
     .finish(PlayedFinish::MaxTokens)
 }
 
@@ -25,10 +25,8 @@ fn a_call_that_was_cut_at_the_token_limit_is_dropped_and_the_model_is_told() {
         let stage = ModelStage::new(
             api,
             vec![
-                says(truncated(
-                    ModelReply::new("cut").say(ReplyItem::text("I run it.")),
-                )),
-                says(ModelReply::new("end").say(ReplyItem::text("Shorter."))),
+                says(truncated(ModelReply::new("cut").text("I run it."))),
+                says(ModelReply::new("end").text("Shorter.")),
             ],
         );
         let done = stage.run("Run it.", &AUTO).exits(0);
@@ -61,7 +59,7 @@ fn a_whole_call_before_the_one_that_was_cut_runs() {
             api,
             vec![
                 says(truncated(ModelReply::new("cut").say(whole))),
-                says(ModelReply::new("end").say(ReplyItem::text("It says A."))),
+                says(ModelReply::new("end").text("It says A.")),
             ],
         );
         stage.world.write("a.txt", "A\n");

@@ -38,9 +38,9 @@ fn reader(steps: &Arc<AtomicUsize>) -> ModelServer {
         let reply = ModelReply::new(&step.to_string());
         let said = if step < STEPS {
             let call = ReplyItem::call(&format!("call_{step}"), "read_file", r#"{"path":"a.txt"}"#);
-            reply.say(ReplyItem::text("I read it.")).say(call)
+            reply.text("I read it.").say(call)
         } else {
-            reply.say(ReplyItem::text("It is read."))
+            reply.text("It is read.")
         };
         said.number(step).reply(api)
     })

@@ -83,7 +83,7 @@ fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<PlayedStep> {
         reads(&["a.txt"]),
         says(play),
         asked(answer),
-        says(ModelReply::new("end").say(ReplyItem::text("Done."))),
+        says(ModelReply::new("end").text("Done.")),
     ]
 }
 
@@ -191,7 +191,7 @@ fn three_questions_share_one_request() {
         let calls = paths.iter().fold(ModelReply::new("calls"), |play, path| {
             play.say(edit(&id(path), path))
         });
-        let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
+        let end = says(ModelReply::new("end").text("Done."));
         let stage = ModelStage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
         for path in paths {
             stage.world.write(path, TWICE);
@@ -252,9 +252,9 @@ fn forced(api: ServedApi, received: &Received) -> Value {
 fn an_answer_is_forced_where_the_model_takes_it() {
     row(|api| {
         let calls = ModelReply::new("calls")
-            .say(ReplyItem::reasoning("One edit."))
+            .reasoning("One edit.")
             .say(edit("call_edit", "a.txt"));
-        let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
+        let end = says(ModelReply::new("end").text("Done."));
         let script = vec![reads(&["a.txt"]), says(calls), asked(answers), end];
         let stage = ModelStage::new(api, script);
         stage.world.write("a.txt", TWICE);

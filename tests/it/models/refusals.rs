@@ -113,7 +113,7 @@ fn a_key_that_comes_back_as_the_models_words_is_taken_out() {
         let call = ReplyItem::call("call_1", "read_file", format!(r#"{{"path":"{KEY}"}}"#));
         let script = vec![
             says(ModelReply::new("call").say(call)),
-            says(ModelReply::new("end").say(ReplyItem::text(words))),
+            says(ModelReply::new("end").text(words)),
         ];
         let stage = ModelStage::new(api, script);
         let done = run(&stage).exits(0);
@@ -211,7 +211,7 @@ fn a_full_context() {
 /// The model ends like this; what it said until then is taken back.
 fn ends(finish: fn(ServedApi) -> Option<PlayedFinish>, sentence: fn(ServedApi) -> &'static str) {
     row(|api| {
-        let play = ModelReply::new("no").say(ReplyItem::text("To begin"));
+        let play = ModelReply::new("no").text("To begin");
         let Some(finish) = finish(api) else {
             // It has no way to end but with words.
             let stage = ModelStage::new(api, vec![says(play)]);
@@ -219,7 +219,7 @@ fn ends(finish: fn(ServedApi) -> Option<PlayedFinish>, sentence: fn(ServedApi) -
             assert!(shown(&done).ends_with("completed To begin\n"), "{done:?}");
             return stage.is_clean();
         };
-        let end = says(ModelReply::new("end").say(ReplyItem::text("Better.")));
+        let end = says(ModelReply::new("end").text("Better."));
         let stage = ModelStage::new(api, vec![says(play.finish(finish)), end]);
         let done = stage.run("Go on.", &[]).exits(1);
         assert!(shown(&done).ends_with("failed refused\n"), "{done:?}");

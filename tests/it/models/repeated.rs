@@ -14,7 +14,7 @@ fn calls() -> PlayedStep {
 }
 
 fn done() -> PlayedStep {
-    says(ModelReply::new("end").say(ReplyItem::text("Done.")))
+    says(ModelReply::new("end").text("Done."))
 }
 
 #[test]

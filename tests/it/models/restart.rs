@@ -1,6 +1,6 @@
 //! Killed, and resumed by another process: what the model is sent is what it would have been sent.
 
-use aside_model_server::play::{ModelReply, ReplyItem};
+use aside_model_server::play::ModelReply;
 use rustix::process::Signal;
 
 use super::{
@@ -44,24 +44,16 @@ fn neutral(stage: &ModelStage, number: usize) -> String {
 
 fn script() -> Vec<PlayedStep> {
     let calls = ModelReply::new("calls")
-        .say(ReplyItem::reasoning("Read, then edit."))
-        .say(ReplyItem::text("Both at once."))
-        .say(ReplyItem::call(
-            "call_read",
-            "read_file",
-            r#"{"path":"b.txt"}"#,
-        ))
+        .reasoning("Read, then edit.")
+        .text("Both at once.")
+        .call("call_read", "read_file", r#"{"path":"b.txt"}"#)
         .say(edit("call_edit", "a.txt"));
     vec![
         reads(&["a.txt"]),
         says(calls),
         asked(answers),
-        says(
-            ModelReply::new("end")
-                .say(ReplyItem::reasoning("Done."))
-                .say(ReplyItem::text("Edited.")),
-        ),
-        says(ModelReply::new("next").say(ReplyItem::text("You are welcome."))),
+        says(ModelReply::new("end").reasoning("Done.").text("Edited.")),
+        says(ModelReply::new("next").text("You are welcome.")),
     ]
 }
 

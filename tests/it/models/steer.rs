@@ -1,6 +1,6 @@
 //! A message of the user while tools run.
 
-use aside_model_server::play::{ModelReply, ReplyItem};
+use aside_model_server::play::ModelReply;
 use aside_test_client::Client;
 use serde_json::json;
 
@@ -34,22 +34,11 @@ fn editor(stage: &ModelStage) -> Client {
 fn what_the_user_adds_between_two_results_follows_them() {
     row(|api| {
         let calls = ModelReply::new("calls")
-            .say(ReplyItem::call(
-                "call_read",
-                "read_file",
-                r#"{"path":"a.txt"}"#,
-            ))
-            .say(ReplyItem::call(
-                "call_ask",
-                "ask_user",
-                r#"{"question":"Which colour?"}"#,
-            ));
+            .call("call_read", "read_file", r#"{"path":"a.txt"}"#)
+            .call("call_ask", "ask_user", r#"{"question":"Which colour?"}"#);
         let stage = ModelStage::new(
             api,
-            vec![
-                says(calls),
-                says(ModelReply::new("end").say(ReplyItem::text("Blue."))),
-            ],
+            vec![says(calls), says(ModelReply::new("end").text("Blue."))],
         );
         stage.world.write("a.txt", "A\n");
         let mut editor = editor(&stage);

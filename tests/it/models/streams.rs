@@ -2,7 +2,7 @@
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{Received, ReplyGate},
 };
 
@@ -17,7 +17,7 @@ use super::{
 #[test]
 fn text_is_shown_as_it_comes() {
     row(|api| {
-        let play = ModelReply::new("text").say(ReplyItem::text(["One, ", "two, ", "three."]));
+        let play = ModelReply::new("text").text(["One, ", "two, ", "three."]);
         let gate = ReplyGate::new();
         let at = place(&play, api, "two, ");
         let held = gate.clone();
@@ -53,20 +53,16 @@ fn reasoning_is_shown_and_comes_back() {
             vec![
                 says(
                     ModelReply::new("first")
-                        .say(ReplyItem::reasoning("A file has to be read."))
-                        .say(ReplyItem::text("I look at it."))
-                        .say(ReplyItem::call(
-                            "call_1",
-                            "read_file",
-                            r#"{"path":"a.txt"}"#,
-                        )),
+                        .reasoning("A file has to be read.")
+                        .text("I look at it.")
+                        .call("call_1", "read_file", r#"{"path":"a.txt"}"#),
                 ),
                 says(
                     ModelReply::new("second")
-                        .say(ReplyItem::reasoning("Clear."))
-                        .say(ReplyItem::text("It says A.")),
+                        .reasoning("Clear.")
+                        .text("It says A."),
                 ),
-                says(ModelReply::new("third").say(ReplyItem::text("You are welcome."))),
+                says(ModelReply::new("third").text("You are welcome.")),
             ],
         );
         stage.world.write("a.txt", "A\n");
@@ -118,10 +114,7 @@ completed It says A.
 #[test]
 fn reasoning_that_is_turned_off() {
     row(|api| {
-        let stage = ModelStage::new(
-            api,
-            vec![says(ModelReply::new("text").say(ReplyItem::text("Yes.")))],
-        );
+        let stage = ModelStage::new(api, vec![says(ModelReply::new("text").text("Yes."))]);
         stage
             .run("Is it so?", &["--set", "assistant.reasoning='off'"])
             .exits(0);
@@ -141,22 +134,11 @@ fn reasoning_that_is_turned_off() {
 fn two_calls_side_by_side_have_their_results_in_call_order() {
     row(|api| {
         let play = ModelReply::new("calls")
-            .say(ReplyItem::call(
-                "call_1",
-                "read_file",
-                r#"{"path":"a.txt"}"#,
-            ))
-            .say(ReplyItem::call(
-                "call_2",
-                "read_file",
-                r#"{"path":"b.txt"}"#,
-            ));
+            .call("call_1", "read_file", r#"{"path":"a.txt"}"#)
+            .call("call_2", "read_file", r#"{"path":"b.txt"}"#);
         let stage = ModelStage::new(
             api,
-            vec![
-                says(play),
-                says(ModelReply::new("end").say(ReplyItem::text("A and B."))),
-            ],
+            vec![says(play), says(ModelReply::new("end").text("A and B."))],
         );
         stage.world.write("a.txt", "A\n");
         stage.world.write("b.txt", "B\n");

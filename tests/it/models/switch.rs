@@ -2,7 +2,7 @@
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem, signature},
+    play::{ModelReply, signature},
 };
 
 use super::{
@@ -23,16 +23,14 @@ fn thought(api: ServedApi) -> String {
 /// One turn: a reasoned call, and a reasoned answer.
 fn turn(stage: &ModelStage, api: ServedApi, number: usize) -> String {
     let binding = format!("turn {number}");
-    let call = ModelReply::new(&binding)
-        .say(ReplyItem::reasoning(thought(api)))
-        .say(ReplyItem::call(
-            &format!("call_{number}"),
-            "read_file",
-            r#"{"path":"a.txt"}"#,
-        ));
+    let call = ModelReply::new(&binding).reasoning(thought(api)).call(
+        &format!("call_{number}"),
+        "read_file",
+        r#"{"path":"a.txt"}"#,
+    );
     let answer = ModelReply::new(&format!("{binding}, the answer"))
-        .say(ReplyItem::reasoning(thought(api)))
-        .say(ReplyItem::text(format!("Answer {number}.")));
+        .reasoning(thought(api))
+        .text(format!("Answer {number}."));
     stage.goes_on(vec![says(call), says(answer)]);
     let goes_on: &[&str] = if number == 0 { &[] } else { &["--continue"] };
     let args = [&["-m", column::model(api)], goes_on].concat();

@@ -1,15 +1,14 @@
 //! Answers given in advance.
 
+use aside_test_table::rows;
+
 use crate::world::TestWorld;
 
 /// One question of the assistant's, and what its call comes to with this answer in advance.
 #[track_caller]
 fn check(question: &str, answer: &str, status: &str, told: &str) {
     let world = TestWorld::new();
-    let script = format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [{{ call = 'ask_user', id = 'ask', arguments = {{ question = 'Which?', {question} }} }}]\n\
-         [[reply]]\nsay = [{{ text = 'Done.' }}]"
-    );
+    let script = format!("ask_user ask {{ question = 'Which?', {question} }}\n'Done.'");
     let answer = format!("ask_user.answer={answer}");
     world
         .run(&script, &["--answer", &answer])
@@ -37,40 +36,17 @@ const MISFIT: &str = "ask_user: the configured conversation.tools.ask_user.quest
 
 #[test]
 fn they_are_read_by_the_type_of_the_question() {
-    let boolean = "answer_type = 'boolean'";
-    check(
-        boolean,
-        "true",
-        "ok",
-        r#"{"answer_type":"boolean","answer":true}"#,
-    );
-    check(
-        boolean,
-        "false",
-        "ok",
-        r#"{"answer_type":"boolean","answer":false}"#,
-    );
-    let select = "answer_type = 'select', options = ['true', 'backup']";
-    check(
-        select,
-        "backup",
-        "ok",
-        r#"{"answer_type":"select","answer":"backup"}"#,
-    );
-    check(
-        select,
-        "true",
-        "ok",
-        r#"{"answer_type":"select","answer":"true"}"#,
-    );
-    let text = "answer_type = 'text'";
-    check(text, "17", "ok", r#"{"answer_type":"text","answer":"17"}"#);
-    check(
-        text,
-        "a = b",
-        "ok",
-        r#"{"answer_type":"text","answer":"a = b"}"#,
-    );
+    let table = r#"
+        answer_type = 'boolean' | true   | {"answer_type":"boolean","answer":true}
+        answer_type = 'boolean' | false  | {"answer_type":"boolean","answer":false}
+        answer_type = 'select', options = ['true', 'backup'] | backup | {"answer_type":"select","answer":"backup"}
+        answer_type = 'select', options = ['true', 'backup'] | true   | {"answer_type":"select","answer":"true"}
+        answer_type = 'text' | 17     | {"answer_type":"text","answer":"17"}
+        answer_type = 'text' | a = b  | {"answer_type":"text","answer":"a = b"}
+    "#;
+    for [question, answer, told] in rows(table) {
+        check(question, answer, "ok", told);
+    }
 }
 
 #[test]
@@ -87,15 +63,9 @@ fn one_that_does_not_fit_fails_the_call() {
 #[test]
 fn a_tools_question_takes_one_instead_of_a_model() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "read_file", arguments = { path = "a.txt" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "two" } }]
-        [[reply]]
-        when = { step = 3 }
-        say = [{ text = "Done." }]
+        read_file { path = "a.txt" }
+        edit_file edit { path = "a.txt", old_text = "one", new_text = "two" }
+        "Done."
     "#;
     let check = |answer: &str, file: &str, told: &str| {
         let world = TestWorld::new();
@@ -122,15 +92,9 @@ fn the_configuration_has_them_too_and_a_flag_is_stronger() {
     let world = TestWorld::new();
     world.user_config("conversation.tools.ask_user.questions.answer.answer = 'from the file'\n");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", arguments = { question = "Which?" } }]
-        [[reply]]
-        when = { result = { contains = "from the file" } }
-        say = [{ text = "The file." }]
-        [[reply]]
-        when = { result = { contains = "from the flag" } }
-        say = [{ text = "The flag." }]
+        ask_user { question = "Which?" }
+        { result = { contains = "from the file" } } => "The file."
+        { result = { contains = "from the flag" } } => "The flag."
     "#;
     world.run(script, &[]).exits(0).writes("The file.\n");
     world

@@ -1,5 +1,7 @@
 //! What is wrong with a command line, a configuration or a script is one sentence, and no conversation begins.
 
+use aside_test_table::rows;
+
 use crate::world::{ProgramResult, TestWorld};
 
 /// One clear sentence on standard error, nothing on standard output, and nothing left behind.
@@ -20,12 +22,21 @@ fn check_said(done: &ProgramResult, says: &[&str]) {
     }
 }
 
-/// `aside run` with these arguments and a script that would answer.
+/// Checks a table: arguments of `aside run` with a script that would answer, and what is said, in parts between `&`. In a
+/// word `␣` stands for a blank, and `␤` for the end of a line.
 #[track_caller]
-fn check(args: &[&str], says: &[&str]) {
-    let world = TestWorld::new();
-    let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
-    check_in(&world, &[&["run", "-m", &model], args].concat(), 2, says);
+fn check(table: &str) {
+    let spelled = |word: &str| word.replace('␣', " ").replace('␤', "\n");
+    for [args, says] in rows(table) {
+        let world = TestWorld::new();
+        let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
+        let args: Vec<String> = args.split_whitespace().map(spelled).collect();
+        let args = args.iter().map(String::as_str);
+        let args: Vec<&str> = ["run", "-m", &model].into_iter().chain(args).collect();
+        let says: Vec<String> = says.split(" & ").map(spelled).collect();
+        let says: Vec<&str> = says.iter().map(String::as_str).collect();
+        check_in(&world, &args, 2, &says);
+    }
 }
 
 #[test]
@@ -33,51 +44,48 @@ fn flags() {
     let world = TestWorld::new();
     check_in(&world, &[], 2, &["a command is missing"]);
     check_in(&world, &["runn"], 2, &["runn", "run"]);
-    check(&["--atach", "x", "Go"], &["--atach", "--attach"]);
     check(
-        &["--mode", "sideways", "Go"],
-        &["sideways", "ask, edits, plan or auto"],
+        "
+        --atach x Go                  | --atach & --attach
+        --mode sideways Go            | sideways & ask, edits, plan or auto
+        --output xml Go               | xml & jsonl
+        --max-steps 0 Go              | --max-steps
+        --max-cost -1 Go              | --max-cost
+        --timeout 5 Go                | such as 90s or 5m
+        --detached maybe Go           | auto, defaults, deny or stop
+        -t a␣b Go                     | a tool name has
+        -t no_such_tool Go            | no_such_tool
+        --answer p1=x Go              | needs --resume
+        --answer x Go                 | TOOL.QUESTION=VALUE
+        --tool-choice no␣tool Go      | a tool name has
+        --tool-choice no_such_tool Go | no_such_tool
+    ",
     );
-    check(&["--output", "xml", "Go"], &["xml", "jsonl"]);
-    check(&["--max-steps", "0", "Go"], &["--max-steps"]);
-    check(&["--max-cost", "-1", "Go"], &["--max-cost"]);
-    check(&["--timeout", "5", "Go"], &["such as 90s or 5m"]);
-    check(
-        &["--detached", "maybe", "Go"],
-        &["auto, defaults, deny or stop"],
-    );
-    check(&["-t", "a b", "Go"], &["a tool name has"]);
-    check(&["-t", "no_such_tool", "Go"], &["no_such_tool"]);
-    check(&["--answer", "p1=x", "Go"], &["needs --resume"]);
-    check(&["--answer", "x", "Go"], &["TOOL.QUESTION=VALUE"]);
-    check(&["--tool-choice", "no tool", "Go"], &["a tool name has"]);
-    check(&["--tool-choice", "no_such_tool", "Go"], &["no_such_tool"]);
 }
 
 #[test]
 fn conversations() {
-    check(&["--resume", "Go"], &["accepts no message"]);
-    check(&["--resume"], &["there is no conversation to resume here"]);
     check(
-        &["--continue", "Go"],
-        &["there is no conversation to continue here"],
+        "
+        --resume Go         | accepts no message
+        --resume            | there is no conversation to resume here
+        --continue Go       | there is no conversation to continue here
+        -c nonesuch Go      | there is no conversation nonesuch
+        -c ../.. Go         | there is no conversation
+        --continue --resume | --continue & --resume
+    ",
     );
-    check(
-        &["-c", "nonesuch", "Go"],
-        &["there is no conversation nonesuch"],
-    );
-    check(&["-c", "../..", "Go"], &["there is no conversation"]);
-    check(&["--continue", "--resume"], &["--continue", "--resume"]);
 }
 
 #[test]
 fn messages() {
-    check(&[], &["there is no message"]);
-    check(&[" \n"], &["the message is empty"]);
-    check(&["-"], &["the message is empty"]);
     check(
-        &["--attach", "nowhere.txt", "Go"],
-        &["nowhere.txt cannot be attached: "],
+        "
+                                | there is no message
+        ␣␤                      | the message is empty
+        -                       | the message is empty
+        --attach nowhere.txt Go | nowhere.txt cannot be attached:␣
+    ",
     );
     let world = TestWorld::new();
     let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
@@ -95,38 +103,32 @@ fn messages() {
 #[test]
 fn schemas() {
     check(
-        &["--schema", "nowhere.json", "Go"],
-        &["cannot read the schema ", "nowhere.json: "],
-    );
-    check(&["--schema", "{bad", "Go"], &["not valid JSON: "]);
-    check(
-        &["--schema", r#"{"type": 3}"#, "Go"],
-        &["is not a valid JSON schema: "],
+        r#"
+        --schema nowhere.json Go | cannot read the schema␣ & nowhere.json:␣
+        --schema {bad Go         | not valid JSON:␣
+        --schema {"type":␣3} Go  | is not a valid JSON schema:␣
+    "#,
     );
 }
 
 #[test]
 fn places() {
     check(
-        &["--cwd", "nowhere", "Go"],
-        &["cannot use the folder nowhere: "],
-    );
-    check(
-        &["--log-file", "/proc/nowhere", "Go"],
-        &["the log file /proc/nowhere cannot be opened: "],
+        "
+        --cwd nowhere Go            | cannot use the folder nowhere:␣
+        --log-file /proc/nowhere Go | the log file /proc/nowhere cannot be opened:␣
+    ",
     );
 }
 
 #[test]
 fn settings() {
-    check(&["--set", "nonsense", "Go"], &["KEY=VALUE"]);
     check(
-        &["--set", "assistant.modle=x", "Go"],
-        &["--set", "assistant.modle", "assistant.model"],
-    );
-    check(
-        &["--set", "conversation.limits.steps=0", "Go"],
-        &["--set", "conversation.limits.steps"],
+        "
+        --set nonsense Go                    | KEY=VALUE
+        --set assistant.modle=x Go           | --set & assistant.modle & assistant.model
+        --set conversation.limits.steps=0 Go | --set & conversation.limits.steps
+    ",
     );
 }
 
@@ -216,7 +218,6 @@ fn levels_of_the_log() {
 #[test]
 fn an_answer_for_a_tool_that_is_not_there() {
     check(
-        &["--answer", "ask_users.answer=yes", "Go"],
-        &["there is no tool `ask_users`; did you mean `ask_user`?"],
+        "--answer ask_users.answer=yes Go | there is no tool `ask_users`; did you mean `ask_user`?",
     );
 }

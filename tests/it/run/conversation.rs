@@ -7,15 +7,9 @@ use serde_json::json;
 use crate::world::{ASIDE, EventLog, TestWorld, start};
 
 const SAYS: &str = r#"
-    [[reply]]
-    when = { turn = 1, user = "First" }
-    say = [{ text = "The first." }]
-    [[reply]]
-    when = { turn = 2, user = "Second" }
-    say = [{ text = "The second." }]
-    [[reply]]
-    when = { turn = 3, user = "Third" }
-    say = [{ text = "The third." }]
+    { turn = 1, user = "First" } => "The first."
+    { turn = 2, user = "Second" } => "The second."
+    { turn = 3, user = "Third" } => "The third."
 "#;
 
 #[test]
@@ -64,7 +58,7 @@ fn another_folder_has_conversations_of_its_own() {
         .says("there is no conversation to continue here");
 }
 
-const ECHOES: &str = "[[reply]]\nsay = [{ text = 'Seen.' }]";
+const ECHOES: &str = "'Seen.'";
 
 #[test]
 fn files_and_lines_of_files_are_attached() {
@@ -107,12 +101,8 @@ const SCHEMA: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"ty
 #[test]
 fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
     let repaired = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ text = '{"n":"one"}' }]
-        [[reply]]
-        when = { step = 2, directive = "Your answer does not fit the schema" }
-        say = [{ text = '{"n":1}' }]
+        '{"n":"one"}'
+        { step = 2, directive = "Your answer does not fit the schema" } => '{"n":1}'
     "#;
     let world = TestWorld::new();
     world.write("schema.json", SCHEMA);
@@ -131,10 +121,7 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
     // Nothing is repaired that fits.
     let world = TestWorld::new();
     world
-        .run(
-            "[[reply]]\nsay = [{ text = '{\"n\": 2}' }]",
-            &["--schema", SCHEMA],
-        )
+        .run(r#"'{"n": 2}'"#, &["--schema", SCHEMA])
         .exits(0)
         .writes("{\"n\":2}\n");
     assert!(world.log().all("directive").is_empty());
@@ -143,7 +130,7 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
 #[test]
 fn a_conversation_is_written_by_one_process_at_a_time() {
     let world = TestWorld::new();
-    let stalls = "[[reply]]\nsay = []\nfault = { stall = true }";
+    let stalls = "-\n& fault = { stall = true }";
     let mut first = world.start_until(stalls, &[], "request_sent");
     let before = world.log().events().to_vec();
     let id = world.conversation();
@@ -169,10 +156,8 @@ fn a_conversation_is_written_by_one_process_at_a_time() {
 #[test]
 fn a_turn_takes_less_than_a_kibibyte_on_disk() {
     let script = r#"
-        [[reply]]
-        repeat = true
-        say = [{ text = "All tests pass." }]
-        usage = { input = 18342, cache_read = 17920, cache_write = 0, output = 112, cost = 0.0123 }
+        always "All tests pass."
+        & usage = { input = 18342, cache_read = 17920, cache_write = 0, output = 112, cost = 0.0123 }
     "#;
     let world = TestWorld::new();
     let model = world.script(script);
@@ -218,9 +203,7 @@ const MANY: usize = 300;
 #[test]
 fn a_list_of_many_conversations_writes_once_and_then_opens_one_file() {
     let world = TestWorld::new();
-    world
-        .run("[[reply]]\nsay = [{ text = 'One.' }]", &[])
-        .exits(0);
+    world.run("'One.'", &[]).exits(0);
     let first = world.conversations().remove(0);
     for number in 1..MANY {
         let copy = first.with_file_name(format!("c{number:09}"));

@@ -45,14 +45,9 @@ fn another_script_is_another_account_file_and_log() {
     let world = TestWorld::new();
     world.script(
         r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "read_file", arguments = { path = "settings.toml" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "edit_file", arguments = { path = "settings.toml", old_text = "wait_seconds = 0", new_text = "wait_seconds = 9" } }]
-        [[reply]]
-        say = [{ text = "Nine seconds it is." }]
+        read_file { path = "settings.toml" }
+        edit_file { path = "settings.toml", old_text = "wait_seconds = 0", new_text = "wait_seconds = 9" }
+        "Nine seconds it is."
         "#,
     );
     let into = world.folder().join("demo");

@@ -14,7 +14,7 @@ use crate::{
     world::{ASIDE, ProgramResult, TestWorld, start},
 };
 
-const ANSWERS: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'An answer.' }]";
+const ANSWERS: &str = "always 'An answer.'";
 
 #[test]
 fn a_state_directory_that_is_none_is_said() {
@@ -72,10 +72,9 @@ fn an_answer_that_cannot_be_written_is_in_the_log() {
 #[test]
 fn a_reader_that_goes_away_interrupts_the_turn() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ text = "Begin. " }, { text = "Wait." }]
-        fault = { stall = true }
+        { step = 1 } => "Begin. "
+        + "Wait."
+        & fault = { stall = true }
     "#;
     let world = TestWorld::new();
     let model = world.script(script);
@@ -103,12 +102,8 @@ fn on_a_small_disk(world: &TestWorld, blocks: u32, args: &[&str]) -> ProgramResu
 #[test]
 fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Read." }]
+        read_file read { path = "a.txt" }
+        "Read."
     "#;
     let world = TestWorld::new();
     world.write("a.txt", &"a line of the file\n".repeat(1500));
@@ -163,12 +158,8 @@ fn a_disk_with_no_room_for_a_turn_is_found_by_the_doctor() {
 #[test]
 fn a_command_whose_output_cannot_be_kept_ran_all_the_same() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "touch ran; seq 200000; exit 3" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Run." }]
+        run_command run { command = "touch ran; seq 200000; exit 3" }
+        "Run."
     "#;
     let world = TestWorld::new();
     world.user_config("[conversation.tools.run_command]\nrun = 'unattended'\n");
@@ -189,11 +180,7 @@ fn a_command_whose_output_cannot_be_kept_ran_all_the_same() {
 
 #[test]
 fn a_call_that_a_full_disk_ended_was_cancelled_by_nobody() {
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-    "#;
+    let script = r#"{ step = 1 } => read_file read { path = "a.txt" }"#;
     let world = TestWorld::new();
     world.write("a.txt", &"a line of the file\n".repeat(1500));
     let model = world.script(script);
@@ -206,13 +193,8 @@ fn a_call_that_a_full_disk_ended_was_cancelled_by_nobody() {
 #[test]
 fn what_a_full_disk_left_is_resumed_where_the_list_says_that_it_was_interrupted() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        times = 9
-        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "Read." }]
+        9 times read_file read { path = "a.txt" }
+        always "Read."
     "#;
     // From not even a line to all of the turn.
     for blocks in [1, 8, 16, 22, 24, 26, 28, 30, 34, 40, 64] {

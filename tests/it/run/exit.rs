@@ -1,5 +1,6 @@
 //! The exit codes that scripts depend on, each by a turn that ends so.
 
+use aside_test_table::rows;
 use serde_json::Value;
 
 use crate::world::TestWorld;
@@ -37,83 +38,42 @@ fn check(script: &str, args: &[&str], code: i32, outcome: &str, error: Option<&s
 
 /// The model asks a user who is not there.
 const ASKS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "ask_user", arguments = { question = "Which?" } }]
-    [[reply]]
-    say = [{ text = "Without it, then." }]
+    ask_user { question = "Which?" }
+    "Without it, then."
 "#;
 
 #[test]
 fn a_completed_turn_is_0() {
-    check(
-        "[[reply]]\nsay = [{ text = 'Done.' }]",
-        &[],
-        0,
-        "completed",
-        None,
-    );
+    check("'Done.'", &[], 0, "completed", None);
     check(ASKS, &[], 0, "completed", None);
 }
 
 #[test]
 fn a_failed_turn_is_1() {
-    let fails = |reply: &str, args: &[&str], error| check(reply, args, 1, "failed", Some(error));
-    fails(
-        "[[reply]]\nfault = { status = 400, text = 'No such thing.' }",
-        &[],
-        "provider",
-    );
-    fails(
-        "[[reply]]\nfault = { status = 402, text = 'No credit.' }",
-        &[],
-        "provider",
-    );
-    fails(
-        "[[reply]]\nrepeat = true\nsay = [{ text = 'no JSON' }]",
-        &["--schema", r#"{"type":"object"}"#],
-        "schema",
-    );
-    fails(
-        "[[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'refusal'",
-        &[],
-        "refused",
-    );
-    fails(
-        "[[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'content_filter'",
-        &[],
-        "refused",
-    );
-    fails(
-        "[[reply]]\nsay = []\nfinish = 'context_full'",
-        &[],
-        "context_full",
-    );
-    // The script has no more to say.
-    fails(
-        "[[reply]]\nsay = [{ call = 'list_files' }]",
-        &[],
-        "provider",
-    );
+    let table = r#"
+        provider     |                            | [[reply]]\nfault = { status = 400, text = 'No such thing.' }
+        provider     |                            | [[reply]]\nfault = { status = 402, text = 'No credit.' }
+        schema       | --schema {"type":"object"} | [[reply]]\nrepeat = true\nsay = [{ text = 'no JSON' }]
+        refused      |                            | [[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'refusal'
+        refused      |                            | [[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'content_filter'
+        context_full |                            | [[reply]]\nsay = []\nfinish = 'context_full'
+        # The script has no more to say.
+        provider     |                            | [[reply]]\nsay = [{ call = 'list_files' }]
+    "#;
+    for [error, args, reply] in rows(table) {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        check(&reply.replace(r"\n", "\n"), &args, 1, "failed", Some(error));
+    }
 }
 
 #[test]
 fn a_refusal_for_want_of_a_human_is_3_under_strict() {
     check(ASKS, &["--strict"], 3, "completed", None);
-    check(
-        "[[reply]]\nsay = [{ text = 'Done.' }]",
-        &["--strict"],
-        0,
-        "completed",
-        None,
-    );
+    check("'Done.'", &["--strict"], 0, "completed", None);
     // A mode's refusal is no want of a human.
     let edits = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "write_file", arguments = { path = "a", content = "a" } }]
-        [[reply]]
-        say = [{ text = "Not possible." }]
+        write_file { path = "a", content = "a" }
+        "Not possible."
     "#;
     check(
         edits,
@@ -134,21 +94,18 @@ fn a_refusal_for_want_of_a_human_is_3_under_strict() {
 #[test]
 fn a_budget_or_a_limit_is_5() {
     let costly = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "list_files" }]
-        usage = { cost = 0.02 }
-        [[reply]]
-        say = [{ text = "Done." }]
-        usage = { cost = 0.02 }
+        list_files {}
+        & usage = { cost = 0.02 }
+        "Done."
+        & usage = { cost = 0.02 }
     "#;
     check(costly, &["--max-cost", "0.01"], 5, "failed", Some("budget"));
     check(costly, &["--max-cost", "0.05"], 0, "completed", None);
     check(costly, &["--max-steps", "1"], 5, "failed", Some("limit"));
     check(costly, &["--max-steps", "2"], 0, "completed", None);
-    let stalls = "[[reply]]\nsay = [{ text = 'Wait' }]\nfault = { stall = true }";
+    let stalls = "'Wait'\n& fault = { stall = true }";
     check(stalls, &["--timeout", "1s"], 5, "failed", Some("limit"));
-    let cut = "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true";
+    let cut = "always reasoning 'So'\n& truncate_last = true";
     check(cut, &[], 5, "failed", Some("cut_off"));
     let nothing = "[[reply]]\nrepeat = true\nsay = []";
     check(nothing, &[], 1, "failed", Some("empty"));
@@ -163,14 +120,14 @@ fn a_budget_or_a_limit_is_5() {
 #[test]
 fn no_usable_provider_or_model_is_6() {
     check(
-        "[[reply]]\nfault = { status = 401 }",
+        "-\n& fault = { status = 401 }",
         &[],
         6,
         "failed",
         Some("no_provider"),
     );
     check(
-        "[[reply]]\nfault = { status = 404 }",
+        "-\n& fault = { status = 404 }",
         &[],
         6,
         "failed",

@@ -2,14 +2,14 @@
 
 use crate::world::TestWorld;
 
-const CALLS: &str = "say = [{ call = 'list_files', id = 'list' }]";
+const CALLS: &str = "list_files list {}";
 
 #[test]
 fn a_forced_tool_is_forced_until_it_was_called() {
     let world = TestWorld::new();
     let script = format!(
-        "[[reply]]\nwhen = {{ step = 1, forced = true }}\n{CALLS}\n\
-         [[reply]]\nwhen = {{ step = 2, forced = false }}\nsay = [{{ text = 'Listed.' }}]"
+        "{{ step = 1, forced = true }} => {CALLS}
+         {{ step = 2, forced = false }} => 'Listed.'"
     );
     world
         .run(&script, &["--tool-choice", "list_files"])
@@ -25,15 +25,9 @@ fn a_forced_tool_is_forced_until_it_was_called() {
 fn softly(begin: &str) -> String {
     format!(
         "{begin}
-         [[reply]]
-         when = {{ forced = false, directive = 'Call the tool `list_files` before you answer.' }}
-         say = [{{ text = 'No need.' }}]
-         [[reply]]
-         when = {{ forced = false, directive = 'You answered without calling `list_files`.' }}
-         {CALLS}
-         [[reply]]
-         when = {{ result = {{ tool = 'list_files' }} }}
-         say = [{{ text = 'Listed.' }}]"
+         {{ forced = false, directive = 'Call the tool `list_files` before you answer.' }} => 'No need.'
+         {{ forced = false, directive = 'You answered without calling `list_files`.' }} => {CALLS}
+         {{ result = {{ tool = 'list_files' }} }} => 'Listed.'"
     )
 }
 
@@ -58,15 +52,16 @@ fn check_soft(script: &str) -> TestWorld {
 
 #[test]
 fn a_model_that_takes_no_force_is_told_and_told_again() {
-    check_soft(&softly("[model]\nforces_tools = false"));
+    check_soft(&softly("& forces_tools = false"));
     check_soft(&softly(
-        "[model]\nreasoning = true\nforces_while_reasoning = false\nreasoning_switches = false",
+        "& reasoning = true\n& forces_while_reasoning = false\n& reasoning_switches = false",
     ));
 }
 
 #[test]
 fn what_a_model_refuses_is_found_out_and_remembered() {
-    let refuses = "[[reply]]\nwhen = { forced = true }\nfault = { status = 400, text = 'tool_choice is not supported' }";
+    let refuses =
+        "{ forced = true } => -\n& fault = { status = 400, text = 'tool_choice is not supported' }";
     let world = check_soft(&softly(refuses));
     assert_eq!(world.log().one("learned")["refuses"], "forced_tool");
     // The next turn does not try it: there is no reply to a forced request.
@@ -86,8 +81,7 @@ fn what_a_model_refuses_is_found_out_and_remembered() {
 #[test]
 fn a_second_miss_is_shown_as_it_is() {
     let world = TestWorld::new();
-    let script =
-        "[model]\nforces_tools = false\n[[reply]]\nrepeat = true\nsay = [{ text = 'No need.' }]";
+    let script = "& forces_tools = false\nalways 'No need.'";
     world
         .run(script, &["--tool-choice", "list_files"])
         .exits(0)

@@ -13,31 +13,21 @@ use crate::world::{ASIDE, ProgramResult, TestWorld, start};
 
 /// A command that needs a person, and words for whatever came of it.
 const RUNS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "run_command", id = "run", arguments = { command = "echo ran >ran.txt" } }]
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "Over." }]
+    run_command run { command = "echo ran >ran.txt" }
+    "Over."
 "#;
 
 /// An edit that asks which place is meant.
 const EDITS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "read_file", arguments = { path = "a.txt" } }]
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "two" } }]
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Over." }]
+    read_file { path = "a.txt" }
+    edit_file edit { path = "a.txt", old_text = "one", new_text = "two" }
+    "Over."
 "#;
 
 const ASKS_THE_USER: &str =
     "[conversation.tools.edit_file.questions.occurrence]\ntarget = 'user'\n";
 
-const STALLS: &str = "[[reply]]\nsay = [{ text = 'Half a ' }]\nfault = { stall = true }";
+const STALLS: &str = "'Half a '\n& fault = { stall = true }";
 
 impl TestWorld {
     /// Types a line into a shell in which the program is found.
@@ -158,16 +148,11 @@ fn without_the_freedom_that_it_was_asked_with_no_answer_is_used_up() {
 fn a_resume_has_mode_limits_and_model_of_the_log() {
     let world = TestWorld::new();
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", arguments = { question = "Which?" } }]
-        usage = { cost = 0.2 }
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "write_file", id = "write", arguments = { path = "a.txt", content = "a" } }]
-        usage = { cost = 0.2 }
-        [[reply]]
-        say = [{ text = "Over." }]
+        ask_user { question = "Which?" }
+        & usage = { cost = 0.2 }
+        write_file write { path = "a.txt", content = "a" }
+        & usage = { cost = 0.2 }
+        "Over."
     "#;
     let flags = [
         "--trust",
@@ -203,7 +188,7 @@ fn what_was_cancelled_or_interrupted_goes_on_by_the_printed_line() {
         let mut running = world.start_until(STALLS, &["--trust"], "request_sent");
         running.signal(signal);
         let done = running.end();
-        world.script("[[reply]]\nsay = [{ text = 'A whole answer.' }]");
+        world.script("'A whole answer.'");
         world
             .types(hint(&done, before))
             .exits(0)
@@ -277,18 +262,10 @@ fn every_command_that_a_sentence_names_is_one() {
 fn a_conversation_goes_on_with_its_model_and_mode() {
     let world = TestWorld::new();
     let script = r#"
-        [[reply]]
-        when = { turn = 1 }
-        say = [{ text = "First." }]
-        [[reply]]
-        when = { turn = 2, step = 1 }
-        say = [{ call = "write_file", arguments = { path = "a.txt", content = "a" } }]
-        [[reply]]
-        when = { turn = 2, step = 2 }
-        say = [{ text = "Second." }]
-        [[reply]]
-        when = { turn = 3 }
-        say = [{ text = "Third." }]
+        { turn = 1 } => "First."
+        { turn = 2, step = 1 } => write_file { path = "a.txt", content = "a" }
+        { turn = 2, step = 2 } => "Second."
+        { turn = 3 } => "Third."
     "#;
     world.user_config("[assistant]\nmodel = 'rehearsal/hello'\n");
     world.run(script, &["--trust", "--mode", "edits"]).exits(0);

@@ -15,14 +15,9 @@ use rustix::{
 use crate::world::{ASIDE, TestWorld, start, until};
 
 const LOOKS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "list_files", id = "list", arguments = {} },
-        { call = "search", id = "search", arguments = { pattern = "needle" } },
-    ]
-    [[reply]]
-    say = [{ text = "Done." }]
+    list_files list {}
+    + search search { pattern = "needle" }
+    "Done."
 "#;
 
 /// How long a turn may take that looks at a workspace of some files, on a machine with much else to do.
@@ -155,9 +150,7 @@ fn programs_of_the_workspace_do_not_stand_in_for_the_system_s() {
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(world.at(name), executable).unwrap();
     }
-    let script = "[[reply]]\nwhen = { step = 1 }\n\
-                  say = [{ call = 'run_command', id = 'run', arguments = { command = 'echo $PATH' } }]\n\
-                  [[reply]]\nsay = [{ text = 'Done.' }]\n";
+    let script = "run_command run { command = 'echo $PATH' }\n'Done.'";
     let model = world.script(script);
     let run = [
         "run",

@@ -15,11 +15,8 @@ const NOBODY: u32 = 65534;
 
 /// The command looks through the environments and memory maps of all processes that it may look at.
 const READS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "run_command", id = "run", arguments = { command = "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; done 2>/dev/null | grep -o 'canary-[a-z]*-[0-9]*' | sort -u; echo looked; cat /proc/$PPID/status | grep -c PPid" } }]
-    [[reply]]
-    say = [{ text = "Done." }]
+    run_command run { command = "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; done 2>/dev/null | grep -o 'canary-[a-z]*-[0-9]*' | sort -u; echo looked; cat /proc/$PPID/status | grep -c PPid" }
+    "Done."
 "#;
 
 /// Gives a folder and all that is in it to a user.
@@ -78,7 +75,7 @@ fn commands_do_not_find_it_in_any_environment() {
 #[test]
 fn a_crash_leaves_no_core_file_in_the_workspace() {
     let world = TestWorld::new();
-    let script = world.script("[[reply]]\nsay = [{ text = 'Half a ' }]\nfault = { stall = true }");
+    let script = world.script("'Half a '\n& fault = { stall = true }");
     let run = format!(
         "ulimit -c unlimited; exec {} run -m {script} Go",
         crate::world::ASIDE

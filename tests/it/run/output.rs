@@ -6,33 +6,21 @@ use crate::world::{ProgramResult, TestWorld};
 
 /// A retry, a tool's question that the model answers, an edit, a command, a question that nobody answers.
 const EVERYTHING: &str = r#"
-    [model]
-    reasoning = true
-    context_window = 1000
-
-    [[reply]]
-    fault = { cut_after = 2 }
-    say = [{ text = "I look. And", pieces = 3 }]
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { reasoning = "Where is it?" },
-        { text = "I look.", pieces = 3 },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-        { call = "run_command", id = "list", arguments = { command = "echo listed" } },
-    ]
-    [[reply]]
-    when = { step = 2 }
-    say = [
-        { call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "two" } },
-        { call = "ask_user", id = "ask", arguments = { question = "Which?" } },
-    ]
-    [[reply]]
-    answers = { occurrence = "all" }
-    [[reply]]
-    when = { step = 3 }
-    usage = { input = 5, cache_read = 4, cache_write = 3, output = 2, cost = 0.5 }
-    say = [{ text = "Done:\n" }, { text = "two twos." }]
+    & reasoning = true
+    & context_window = 1000
+    {} => { text = "I look. And", pieces = 3 }
+    & fault = { cut_after = 2 }
+    { step = 1 } => reasoning "Where is it?"
+    + { text = "I look.", pieces = 3 }
+    + read_file read { path = "a.txt" }
+    + run_command list { command = "echo listed" }
+    { step = 2 } => edit_file edit { path = "a.txt", old_text = "one", new_text = "two" }
+    + ask_user ask { question = "Which?" }
+    {} => -
+    & answers = { occurrence = "all" }
+    { step = 3 } => "Done:\n"
+    + "two twos."
+    & usage = { input = 5, cache_read = 4, cache_write = 3, output = 2, cost = 0.5 }
 "#;
 
 fn world() -> TestWorld {

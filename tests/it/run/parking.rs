@@ -6,16 +6,10 @@ use crate::world::TestWorld;
 
 /// Two questions beside a call that needs nobody.
 const ASKS_TWICE: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "ask_user", id = "ship", arguments = { question = "Ship it?", answer_type = "boolean" } },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-        { call = "ask_user", id = "color", arguments = { question = "Which color?", answer_type = "select", options = ["red", "blue"] } },
-    ]
-    [[reply]]
-    when = { step = 2, result = { tool = "ask_user", contains = '"answer":true' } }
-    say = [{ text = "Shipped." }]
+    ask_user ship { question = "Ship it?", answer_type = "boolean" }
+    + read_file read { path = "a.txt" }
+    + ask_user color { question = "Which color?", answer_type = "select", options = ["red", "blue"] }
+    { step = 2, result = { tool = "ask_user", contains = '"answer":true' } } => "Shipped."
 "#;
 
 struct Parked {
@@ -214,12 +208,8 @@ fn without_an_answer_it_parks_again_whatever_detached_says() {
 #[test]
 fn a_permission_parks_too_and_its_answer_runs_the_call() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran >ran.txt" } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Over." }]
+        run_command run { command = "echo ran >ran.txt" }
+        "Over."
     "#;
     let check = |answer: &str, status: &str, told: &str, ran: bool| {
         let world = TestWorld::new();
@@ -257,9 +247,7 @@ fn a_permission_parks_too_and_its_answer_runs_the_call() {
 #[test]
 fn a_new_message_closes_what_waited() {
     let parked = Parked::new();
-    let model = parked
-        .world
-        .script("[[reply]]\nwhen = { turn = 2 }\nsay = [{ text = 'Never mind.' }]");
+    let model = parked.world.script("{ turn = 2 } => 'Never mind.'");
     parked
         .world
         .aside(&["run", "--continue", "-m", &model, "Forget it"])

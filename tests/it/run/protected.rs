@@ -6,15 +6,9 @@ const STATE: &str = ".local/state/aside";
 
 /// Files that the model writes one after another.
 fn writes(paths: &[&str]) -> String {
-    let call = |path: &&str| {
-        format!(
-            "{{ call = 'write_file', id = '{path}', arguments = {{ path = '{path}', content = 'mine' }} }},\n"
-        )
-    };
-    let calls: String = paths.iter().map(call).collect();
-    format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [\n{calls}]\n[[reply]]\nsay = [{{ text = 'Done.' }}]\n"
-    )
+    let call = |path: &&str| format!("write_file {path} {{ path = '{path}', content = 'mine' }}\n");
+    let calls: Vec<String> = paths.iter().map(call).collect();
+    format!("{}'Done.'", calls.join("+ "))
 }
 
 /// The user's home is the workspace; state and settings are in their usual places.
@@ -116,9 +110,7 @@ fn where_other_programs_take_code_from_nobody_writes_unasked() {
 fn what_may_hold_secrets_is_read_by_no_policy() {
     let world = TestWorld::new();
     world.write(".env", "KEY=hunter2\n");
-    let script = "[[reply]]\nwhen = { step = 1 }\n\
-                  say = [{ call = 'read_file', id = 'read', arguments = { path = '.env' } }]\n\
-                  [[reply]]\nsay = [{ text = 'Done.' }]\n";
+    let script = "read_file read { path = '.env' }\n'Done.'";
     for detached in ["auto", "defaults", "deny"] {
         let world = TestWorld::new();
         world.write(".env", "KEY=hunter2\n");

@@ -31,37 +31,17 @@ fn it_is_searched_read_edited_and_tried() {
     let world = TestWorld::new();
     assert!(copy_checkout(&world.at("")) > 100);
     let script = r##"
-        [[reply]]
-        when = { step = 1 }
-        say = [
-            { text = "I look around." },
-            { call = "search", id = "found", arguments = { pattern = "fn main\\(\\)", path = "server" } },
-            { call = "read_file", id = "about", arguments = { path = "README.md" } },
-            { call = "read_file", id = "map", arguments = { path = "server/lib.rs" } },
-        ]
-        [[reply]]
-        when = { step = 2, result = { tool = "search", contains = "server/main.rs:" } }
-        say = [
-            { call = "write_file", id = "notes", arguments = { path = "notes/rehearsed.md", content = "# Rehearsed\n" } },
-            { call = "edit_file", id = "first", arguments = { path = "Cargo.toml", old_text = "name = \"aside\"\nversion", new_text = "name = \"besides\"\nversion" } },
-            { call = "edit_file", id = "second", arguments = { path = "README.md", old_text = "# Aside", new_text = "# Besides" } },
-        ]
-        [[reply]]
-        when = { step = 3, result = { tool = "edit_file", contains = "read" } }
-        say = [
-            { call = "read_file", id = "manifest", arguments = { path = "Cargo.toml" } },
-        ]
-        [[reply]]
-        when = { step = 4 }
-        say = [
-            { call = "edit_file", id = "again", arguments = { path = "Cargo.toml", old_text = "name = \"aside\"\nversion", new_text = "name = \"besides\"\nversion" } },
-        ]
-        [[reply]]
-        when = { step = 5 }
-        say = [{ call = "run_command", id = "tried", arguments = { command = "grep -n besides Cargo.toml; head -n 1 README.md; ls server | wc -l" } }]
-        [[reply]]
-        when = { step = 6, result = { tool = "run_command", contains = "Exit status 0" } }
-        say = [{ text = "It has another name now." }]
+        "I look around."
+        + search found { pattern = "fn main\\(\\)", path = "server" }
+        + read_file about { path = "README.md" }
+        + read_file map { path = "server/lib.rs" }
+        { step = 2, result = { tool = "search", contains = "server/main.rs:" } } => write_file notes { path = "notes/rehearsed.md", content = "# Rehearsed\n" }
+        + edit_file first { path = "Cargo.toml", old_text = "name = \"aside\"\nversion", new_text = "name = \"besides\"\nversion" }
+        + edit_file second { path = "README.md", old_text = "# Aside", new_text = "# Besides" }
+        { step = 3, result = { tool = "edit_file", contains = "read" } } => read_file manifest { path = "Cargo.toml" }
+        edit_file again { path = "Cargo.toml", old_text = "name = \"aside\"\nversion", new_text = "name = \"besides\"\nversion" }
+        run_command tried { command = "grep -n besides Cargo.toml; head -n 1 README.md; ls server | wc -l" }
+        { step = 6, result = { tool = "run_command", contains = "Exit status 0" } } => "It has another name now."
     "##;
     let before = fs::read_to_string(world.at("Cargo.toml")).unwrap();
     world

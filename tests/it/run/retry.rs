@@ -8,7 +8,7 @@ use crate::world::TestWorld;
 #[track_caller]
 fn check(faults: &str, args: &[&str], reasons: &[&str]) {
     let world = TestWorld::new();
-    let script = format!("{faults}\n[[reply]]\nsay = [{{ text = 'At last.' }}]");
+    let script = format!("{faults}\n'At last.'");
     let lines = world
         .run(&script, &[args, &["--output", "jsonl"]].concat())
         .exits(0)
@@ -35,12 +35,12 @@ fn check(faults: &str, args: &[&str], reasons: &[&str]) {
 #[test]
 fn a_server_that_is_busy_is_waited_for() {
     check(
-        "[[reply]]\nfault = { status = 429, retry_after = 0.1, text = 'Slowly.' }",
+        "{} => -\n& fault = { status = 429, retry_after = 0.1, text = 'Slowly.' }",
         &[],
         &["Slowly."],
     );
     check(
-        "[[reply]]\nfault = { status = 500, text = 'Broken.' }",
+        "{} => -\n& fault = { status = 500, text = 'Broken.' }",
         &[],
         &["Broken."],
     );
@@ -49,7 +49,7 @@ fn a_server_that_is_busy_is_waited_for() {
 #[test]
 fn a_server_that_is_overloaded_is_waited_for() {
     check(
-        "[[reply]]\nfault = { status = 529, text = 'Too much.' }",
+        "{} => -\n& fault = { status = 529, text = 'Too much.' }",
         &[],
         &["Too much."],
     );
@@ -57,14 +57,14 @@ fn a_server_that_is_overloaded_is_waited_for() {
 
 #[test]
 fn a_stream_that_breaks_is_begun_again() {
-    let cut = "[[reply]]\nfault = { cut_after = 3 }\nsay = [{ text = 'At la', pieces = 5 }]";
+    let cut = "{} => { text = 'At la', pieces = 5 }\n& fault = { cut_after = 3 }";
     check(cut, &[], &[""]);
     check(&format!("{cut}\n{cut}"), &[], &["", ""]);
 }
 
 #[test]
 fn retries_have_a_bound() {
-    let busy = "[[reply]]\nrepeat = true\nfault = { status = 429, text = 'Slowly.' }";
+    let busy = "always -\n& fault = { status = 429, text = 'Slowly.' }";
     let check = |limit: &str, retries: usize| {
         let world = TestWorld::new();
         let done = world

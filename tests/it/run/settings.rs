@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::TestWorld;
 
-const SAYS: &str = "[[reply]]\ntimes = 9\nsay = [{ text = 'Done.' }]";
+const SAYS: &str = "9 times 'Done.'";
 
 #[track_caller]
 fn refused(config: &str, args: &[&str], says: &str) {
@@ -182,11 +182,8 @@ fn a_model_that_an_untrusted_workspace_names_is_said_to_be_ignored() {
 #[test]
 fn answers_by_configuration_and_by_default_are_told() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", arguments = { question = "Which?", answer_type = "select", options = ["red", "blue"] } }]
-        [[reply]]
-        say = [{ text = "Well." }]
+        ask_user { question = "Which?", answer_type = "select", options = ["red", "blue"] }
+        "Well."
     "#;
     let told = |args: &[&str]| -> Vec<Value> {
         let world = TestWorld::new();
@@ -229,11 +226,8 @@ fn the_assistant_s_question_needs_no_permission_whatever_the_defaults_are() {
     let world = TestWorld::new();
     world.user_config("[conversation.tools.defaults]\nrun = 'ask'\nresult = 'ask'\n");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", arguments = { question = "Which?" } }]
-        [[reply]]
-        say = [{ text = "Well." }]
+        ask_user { question = "Which?" }
+        "Well."
     "#;
     let flags = ["--detached", "stop", "--output", "json"];
     let end = world.run(script, &flags).exits(4).json();

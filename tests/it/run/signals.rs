@@ -4,8 +4,8 @@ use rustix::process::Signal;
 
 use crate::world::TestWorld;
 
-const STALLS: &str = "[[reply]]\nsay = [{ text = 'Half a ' }]\nfault = { stall = true }";
-const GOES_ON: &str = "[[reply]]\nsay = [{ text = 'A whole answer.' }]";
+const STALLS: &str = "'Half a '\n& fault = { stall = true }";
+const GOES_ON: &str = "'A whole answer.'";
 
 #[test]
 fn ctrl_c_cancels_the_turn_and_the_conversation_goes_on() {
@@ -69,11 +69,8 @@ fn sigterm_and_sighup_leave_and_the_turn_can_be_resumed() {
 #[test]
 fn a_command_that_runs_is_ended_with_the_turn() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "long", arguments = { command = "echo begun; sleep 1000" } }]
-        [[reply]]
-        say = [{ text = "Done." }]
+        run_command long { command = "echo begun; sleep 1000" }
+        "Done."
     "#;
     let auto = ["--trust", "--mode", "auto", "--unsandboxed"];
     let world = TestWorld::new();

@@ -6,14 +6,9 @@ use crate::world::{ProgramResult, TestWorld};
 
 /// The model edits and runs, whatever becomes of that, and says that all is well.
 const TRIES: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "write_file", arguments = { path = "a.txt", content = "a" } },
-        { call = "run_command", arguments = { command = "cargo test" } },
-    ]
-    [[reply]]
-    say = [{ text = "All tests pass." }]
+    write_file { path = "a.txt", content = "a" }
+    + run_command { command = "cargo test" }
+    "All tests pass."
 "#;
 
 /// Tool, arguments and reason of each refusal.
@@ -96,11 +91,8 @@ fn a_command_that_a_rule_denies_is_a_refusal() {
 #[test]
 fn a_question_that_configuration_makes_fail_is_a_refusal() {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", arguments = { question = "Which?", answer_type = "select", options = ["red", "blue"] } }]
-        [[reply]]
-        say = [{ text = "Well." }]
+        ask_user { question = "Which?", answer_type = "select", options = ["red", "blue"] }
+        "Well."
     "#;
     let check = |config: &str, args: &[&str], reason: &str| {
         let world = TestWorld::new();
@@ -163,16 +155,11 @@ fn one_object_is_written_in_every_case() {
 fn the_log_names_what_a_reader_of_it_wants_to_know() {
     let world = TestWorld::new();
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [
-            { call = "write_file", arguments = { path = "a.txt", content = "a" } },
-            { call = "run_command", arguments = { command = "cargo test" } },
-            { call = "ask_user", arguments = { question = "Which?" } },
-        ]
-        [[reply]]
-        say = [{ text = "Over." }]
-        usage = { input = 5, output = 2, cost = 0.25 }
+        write_file { path = "a.txt", content = "a" }
+        + run_command { command = "cargo test" }
+        + ask_user { question = "Which?" }
+        "Over."
+        & usage = { input = 5, output = 2, cost = 0.25 }
     "#;
     let done = world.run(script, &["--trust", "--mode", "edits"]).exits(0);
     let last: Vec<&str> = done.stderr.lines().rev().take(5).collect();

@@ -5,14 +5,9 @@ use serde_json::Value;
 use crate::world::TestWorld;
 
 const ASKS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "ask_user", id = "ask", arguments = { question = "Which?" } },
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-    ]
-    [[reply]]
-    say = [{ text = "Done." }]
+    ask_user ask { question = "Which?" }
+    + read_file read { path = "a.txt" }
+    "Done."
 "#;
 
 /// The tools that the model is told of, and what it is told of its two calls.

@@ -3,15 +3,10 @@
 use crate::world::{ProgramResult, TestWorld};
 
 const EDITS_AND_RUNS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-        { call = "write_file", id = "write", arguments = { path = "b.txt", content = "b" } },
-        { call = "run_command", id = "run", arguments = { command = "echo ran >ran.txt" } },
-    ]
-    [[reply]]
-    say = [{ text = "Done." }]
+    read_file read { path = "a.txt" }
+    + write_file write { path = "b.txt", content = "b" }
+    + run_command run { command = "echo ran >ran.txt" }
+    "Done."
 "#;
 
 /// Plays it and checks what the model is told of the edit and of the command.

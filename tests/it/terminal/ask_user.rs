@@ -11,11 +11,8 @@ use crate::world::TestWorld;
 
 /// Asks for one of two.
 const WAYS: &str = r#"
-[[reply]]
-when = { step = 1 }
-say = [{ call = "ask_user", id = "ask", arguments = { question = "Which way?", answer_type = "select", options = ["rebase", "merge"] } }]
-[[reply]]
-say = [{ text = "Done." }]
+ask_user ask { question = "Which way?", answer_type = "select", options = ["rebase", "merge"] }
+"Done."
 "#;
 
 /// The label of the prompt as the user may set it.

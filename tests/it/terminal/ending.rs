@@ -13,27 +13,16 @@ use crate::world::{EventLog, TestWorld, wait_since};
 
 /// Asks and says what the answer was; a later turn greets.
 const ASKING: &str = r#"
-[[reply]]
-when = { turn = 1, step = 1 }
-say = [{ call = "ask_user", arguments = { question = "Which way?" } }]
-[[reply]]
-when = { turn = 1, result = { contains = "left" } }
-say = [{ text = "Left it is." }]
-[[reply]]
-when = { turn = 2 }
-say = [{ text = "Here I am." }]
+    { turn = 1, step = 1 } => ask_user { question = "Which way?" }
+    { turn = 1, result = { contains = "left" } } => "Left it is."
+    { turn = 2 } => "Here I am."
 "#;
 
 /// Asks while a command runs that does not end when it is told to; goes on when both have ended.
 const RUNNING: &str = r#"
-[[reply]]
-when = { step = 1 }
-say = [
-    { call = "run_command", id = "run", arguments = { command = "trap '' TERM INT HUP; echo $$ >pid; mv pid begun; while :; do sleep 1; done" } },
-    { call = "ask_user", id = "ask", arguments = { question = "Which way?" } },
-]
-[[reply]]
-say = [{ text = "I see." }]
+run_command run { command = "trap '' TERM INT HUP; echo $$ >pid; mv pid begun; while :; do sleep 1; done" }
++ ask_user ask { question = "Which way?" }
+"I see."
 "#;
 
 const FREE: [&str; 4] = ["--trust", "--unsandboxed", "--mode", "auto"];

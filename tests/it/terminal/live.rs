@@ -3,7 +3,7 @@
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, ReplyItem},
+    play::ModelReply,
     server::{BodyPart, ModelServer, ReplyGate},
 };
 use serde_json::json;
@@ -73,11 +73,11 @@ fn hesitant(told: &ReplyGate) -> ModelServer {
     let told = told.clone();
     ModelServer::start(move |_| {
         let reply = ModelReply::new("model")
-            .say(ReplyItem::text([
+            .text([
                 "# Plan\n\nFirst, **read the notes**, ",
                 "then run `ls`.\n\n- one\n- *two*\n\n```sh\nls -l **\n```\n",
                 "That is all.",
-            ]))
+            ])
             .reply(ServedApi::Anthropic);
         let [BodyPart::Bytes(body)] = reply.body.as_slice() else {
             panic!("a body in one part");
@@ -111,8 +111,7 @@ fn what_runs_is_shown_with_its_last_lines_and_a_failure_is_red() {
     let world = TestWorld::new();
     let command = "echo one; echo two; until [ -e go ]; do sleep 0.05; done; exit 3";
     let script = format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [{{ call = 'run_command', arguments = {{ command = '{command}' }} }}]\n\
-         [[reply]]\nsay = [{{ reasoning = 'It failed.' }}, {{ text = 'It *failed*.' }}]"
+        "run_command {{ command = '{command}' }}\nreasoning 'It failed.'\n+ 'It *failed*.'"
     );
     let model = world.script(&script);
     let args = [
@@ -142,7 +141,7 @@ fn what_runs_is_shown_with_its_last_lines_and_a_failure_is_red() {
 #[test]
 fn a_turn_that_failed_says_why() {
     let world = TestWorld::new();
-    let model = world.script("[[reply]]\nfault = { status = 401, text = 'who are you' }");
+    let model = world.script("-\n& fault = { status = 401, text = 'who are you' }");
     let start = PtyStart {
         // As wide as the screen.
         shell: r#"stty cols 200; exec "$@""#,
@@ -155,9 +154,7 @@ fn a_turn_that_failed_says_why() {
 #[test]
 fn a_line_is_edited_while_it_is_typed() {
     let world = TestWorld::new();
-    let script = "[[reply]]\nwhen = { step = 1 }\n\
-                  say = [{ call = 'ask_user', id = 'ask', arguments = { question = 'Which name?' } }]\n\
-                  [[reply]]\nsay = [{ text = 'Good.' }]";
+    let script = "ask_user ask { question = 'Which name?' }\n'Good.'";
     let model = world.script(script);
     let start = on_the_screen(&["run", "--trust", "-m", &model, "Go"]);
     let mut person = PtyPerson::starts(&world, &start);

@@ -7,15 +7,9 @@ use crate::world::TestWorld;
 
 /// Calls of one command, one after another.
 fn calls(command: &str, ids: &[&str]) -> String {
-    let call = |(step, id): (usize, &&str)| {
-        format!(
-            "[[reply]]\nwhen = {{ step = {} }}\n\
-             say = [{{ call = 'run_command', id = '{id}', arguments = {{ command = '{command}' }} }}]\n",
-            step + 1
-        )
-    };
-    let calls: String = ids.iter().enumerate().map(call).collect();
-    format!("{calls}[[reply]]\nsay = [{{ text = 'Done.' }}]\n")
+    let call = |id: &&str| format!("run_command {id} {{ command = '{command}' }}\n");
+    let calls: String = ids.iter().map(call).collect();
+    format!("{calls}'Done.'")
 }
 
 /// A workspace whose surroundings are not a folder that is empty inside the sandbox.

@@ -6,20 +6,11 @@ use super::{live::on_the_screen, person::PtyPerson, screen::settled};
 use crate::world::TestWorld;
 
 const SESSION: &str = r#"
-[[reply]]
-when = { step = 1 }
-say = [
-    { text = "I look at how an upload is done." },
-    { call = "read_file", arguments = { path = "upload.py" } },
-]
-[[reply]]
-when = { step = 2 }
-say = [
-    { text = "`upload` tries **once**: `attempts` is 1. I let it try five times." },
-    { call = "edit_file", arguments = { path = "upload.py", old_text = "attempts = 1", new_text = "attempts = 5" } },
-]
-[[reply]]
-say = [{ text = "An upload now tries **five times** before it gives up." }]
+"I look at how an upload is done."
++ read_file { path = "upload.py" }
+"`upload` tries **once**: `attempts` is 1. I let it try five times."
++ edit_file { path = "upload.py", old_text = "attempts = 1", new_text = "attempts = 5" }
+"An upload now tries **five times** before it gives up."
 "#;
 const UPLOAD: &str = "attempts = 1\n\n\ndef upload(file):\n    for _ in range(attempts):\n        if send(file):\n            return\n";
 const MESSAGE: &str = "Why does an upload give up so soon?";

@@ -1,5 +1,6 @@
 //! Each kind of question as a person sees it: answer type × persistence × label × default.
 
+use aside_test_table::rows;
 use serde_json::{Value, json};
 
 use super::{
@@ -117,106 +118,54 @@ fn each_question_of_a_tool() {
     matches("questions.txt", &page(&world, person, &cases));
 }
 
-/// Numbers, several options, bounded text, and answers that are left out: the question, and what is typed for it.
-fn forms() -> Vec<(&'static str, Value, Vec<&'static str>)> {
-    let colours = || json!({"type": "multi_select", "options": ["red", "green", "blue"]});
-    let bounded = |least: u8, most: u8| json!({"type": "multi_select", "options": ["red", "green", "blue"], "minimum": least, "maximum": most});
-    let whole = || json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10});
-    let mail = || json!({"type": "text", "format": "email"});
-    let asks = |answer_type: Value, more: Value| {
-        let mut question =
-            json!({"id": "it", "text": "What shall it be?", "answer_type": answer_type});
-        if let (Some(question), Value::Object(more)) = (question.as_object_mut(), more) {
-            question.extend(more);
+/// Numbers, several options, bounded text, and answers that are left out: a name, a type of [`answer_type`], more of the
+/// question, and what is typed for it.
+const FORMS: &str = r#"
+    a number                            | number  | {}                                     | ["\n", "many\n", "-0.5\n"]
+    a whole number                      | whole   | {"default": 3}                         | ["2.5\n", "11\n", "7\n"]
+    the number that it is without more  | whole   | {"default": 3}                         | ["\n"]
+    several options                     | colours | {}                                     | ["4\n", "pink\n", "3, red\n"]
+    none of several                     | colours | {"default": ["green"]}                 | ["none\n"]
+    bounded                             | bounded | {}                                     | ["none\n", "1, 2, 3\n", "2\n"]
+    the options that it is without more | bounded | {"default": ["blue"]}                  | ["\n"]
+    a text of a form                    | mail    | {}                                     | ["ada\n", "ada@example.org\n"]
+    left out with Enter                 | mail    | {"optional": true}                     | ["\n"]
+    left out in spite of a default      | colours | {"optional": true, "default": ["red"]} | ["-\n"]
+    not left out                        | text    | {"optional": true}                     | ["\\-\n"]
+    a yes or no that is left out        | boolean | {"optional": true}                     | ["\n"]
+    a secret that is left out           | secret  | {"optional": true}                     | ["\n"]
+    declined all the same               | whole   | {"optional": true}                     | ["!later\n"]
+"#;
+
+/// A type of answer by its name in [`FORMS`].
+fn answer_type(name: &str) -> Value {
+    let colours = ["red", "green", "blue"];
+    match name {
+        "whole" => json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10}),
+        "colours" => json!({"type": "multi_select", "options": colours}),
+        "bounded" => {
+            json!({"type": "multi_select", "options": colours, "minimum": 1, "maximum": 2})
         }
-        question
-    };
-    vec![
-        (
-            "a number",
-            asks(json!({"type": "number"}), json!({})),
-            vec!["\n", "many\n", "-0.5\n"],
-        ),
-        (
-            "a whole number",
-            asks(whole(), json!({"default": 3})),
-            vec!["2.5\n", "11\n", "7\n"],
-        ),
-        (
-            "the number that it is without more",
-            asks(whole(), json!({"default": 3})),
-            vec!["\n"],
-        ),
-        (
-            "several options",
-            asks(colours(), json!({})),
-            vec!["4\n", "pink\n", "3, red\n"],
-        ),
-        (
-            "none of several",
-            asks(colours(), json!({"default": ["green"]})),
-            vec!["none\n"],
-        ),
-        (
-            "bounded",
-            asks(bounded(1, 2), json!({})),
-            vec!["none\n", "1, 2, 3\n", "2\n"],
-        ),
-        (
-            "the options that it is without more",
-            asks(bounded(1, 2), json!({"default": ["blue"]})),
-            vec!["\n"],
-        ),
-        (
-            "a text of a form",
-            asks(mail(), json!({})),
-            vec!["ada\n", "ada@example.org\n"],
-        ),
-        (
-            "left out with Enter",
-            asks(mail(), json!({"optional": true})),
-            vec!["\n"],
-        ),
-        (
-            "left out in spite of a default",
-            asks(colours(), json!({"optional": true, "default": ["red"]})),
-            vec!["-\n"],
-        ),
-        (
-            "not left out",
-            asks(json!({"type": "text"}), json!({"optional": true})),
-            vec!["\\-\n"],
-        ),
-        (
-            "a yes or no that is left out",
-            asks(json!({"type": "boolean"}), json!({"optional": true})),
-            vec!["\n"],
-        ),
-        (
-            "a secret that is left out",
-            asks(json!({"type": "secret"}), json!({"optional": true})),
-            vec!["\n"],
-        ),
-        (
-            "declined all the same",
-            asks(whole(), json!({"optional": true})),
-            vec!["!later\n"],
-        ),
-    ]
+        "mail" => json!({"type": "text", "format": "email"}),
+        name => json!({"type": name}),
+    }
 }
 
 #[test]
 fn numbers_several_options_and_answers_that_are_left_out() {
     asking::become_program();
-    let case = |(name, question, keys): (&str, Value, Vec<&'static str>)| {
-        TerminalCase::new(
-            name.to_owned(),
-            "asker",
-            json!({ "questions": [question] }),
-            &keys,
-        )
+    let case = |[name, kind, more, keys]: [&str; 4]| {
+        let question =
+            json!({"id": "it", "text": "What shall it be?", "answer_type": answer_type(kind)});
+        let mut question: serde_json::Map<_, _> = serde_json::from_value(question).unwrap();
+        let more: serde_json::Map<_, _> = serde_json::from_str(more).unwrap();
+        question.extend(more);
+        let keys: Vec<String> = serde_json::from_str(keys).unwrap();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let arguments = json!({ "questions": [question] });
+        TerminalCase::new(name.to_owned(), "asker", arguments, &keys)
     };
-    let cases: Vec<TerminalCase> = forms().into_iter().map(case).collect();
+    let cases: Vec<TerminalCase> = rows(FORMS).into_iter().map(case).collect();
     let world = TestWorld::new();
     let person = asking::runs(&world, &script(&cases));
     matches("forms.txt", &page(&world, person, &cases));

@@ -9,17 +9,11 @@ use super::{
 use crate::world::TestWorld;
 
 const ASKING: &str = r#"
-[[reply]]
-when = { step = 1 }
-say = [{ text = "I look around." }, { call = "list_files" }]
-[[reply]]
-when = { step = 2 }
-say = [{ call = "ask_user", arguments = { question = "Which way?", answer_type = "select", options = ["left", "right"], default = "left" } }]
-[[reply]]
-when = { result = { contains = '"right"' } }
-say = [{ text = "Right it is." }]
-[[reply]]
-say = [{ text = "Nobody said." }]
+    "I look around."
+    + list_files {}
+    ask_user { question = "Which way?", answer_type = "select", options = ["left", "right"], default = "left" }
+    { result = { contains = '"right"' } } => "Right it is."
+    "Nobody said."
 "#;
 
 fn answers(world: &TestWorld, start: &PtyStart<'_>) -> String {
@@ -106,7 +100,7 @@ fn nobody_is_asked_who_would_not_see_what_runs() {
 #[test]
 fn an_answer_on_the_screen_cannot_act_on_it() {
     let world = TestWorld::new();
-    let script = r#"reply = [{ say = [{ text = "\u001b[2J\u202egone" }] }]"#;
+    let script = r#""\u001b[2J\u202egone""#;
     let model = world.script(script);
     let here = PtyStart {
         shell: r#"exec "$@""#,

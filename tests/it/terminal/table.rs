@@ -11,7 +11,7 @@ pub(super) struct TerminalCase {
     pub(super) name: String,
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
-    pub(super) keys: Vec<&'static str>,
+    pub(super) keys: Vec<String>,
 }
 
 impl TerminalCase {
@@ -19,13 +19,13 @@ impl TerminalCase {
         name: impl Into<String>,
         tool: &'static str,
         arguments: Value,
-        keys: &[&'static str],
+        keys: &[&str],
     ) -> Self {
         Self {
             name: name.into(),
             tool,
             arguments,
-            keys: keys.to_vec(),
+            keys: keys.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn page(world: &TestWorld, mut person: PtyPerson, cases: &[TerminalCa
     page
 }
 
-fn typed(keys: &[&str]) -> String {
+fn typed(keys: &[String]) -> String {
     let keys: Vec<_> = keys.iter().map(|keys| format!("{keys:?}")).collect();
     keys.join(", ")
 }

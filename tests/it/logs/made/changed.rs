@@ -8,23 +8,11 @@ use super::{Making, yes};
 pub(in crate::logs) fn undone(it: &mut Making) {
     it.file("a.txt", "one\n");
     let script = r#"
-        [[reply]]
-        when = { turn = 1, step = 1 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-
-        [[reply]]
-        when = { turn = 1, step = 2 }
-        say = [
-            { call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "1" } },
-            { call = "write_file", id = "write", arguments = { path = "b.txt", content = "two\n" } },
-        ]
-
-        [[reply]]
-        say = [{ text = "Done." }]
-
-        [[reply]]
-        when = { turn = 2 }
-        say = [{ text = "Gone, then." }]
+        { turn = 1, step = 1 } => read_file read { path = "a.txt" }
+        { turn = 1, step = 2 } => edit_file edit { path = "a.txt", old_text = "one", new_text = "1" }
+        + write_file write { path = "b.txt", content = "two\n" }
+        {} => "Done."
+        { turn = 2 } => "Gone, then."
     "#;
     let edits = ["--mode", "edits"];
     it.go(script, &edits).exits(0);
@@ -37,13 +25,8 @@ pub(in crate::logs) fn undone(it: &mut Making) {
 /// An image is attached, the model changes, and the conversation gets another title.
 pub(in crate::logs) fn attached_and_renamed(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { turn = 1 }
-        say = [{ text = "It is red." }]
-
-        [[reply]]
-        when = { turn = 3 }
-        say = [{ text = "Redder." }]
+        { turn = 1 } => "It is red."
+        { turn = 3 } => "Redder."
     "#;
     let red = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/media/red.png");
     std::fs::copy(red, it.world.at("red.png")).unwrap();
@@ -74,24 +57,11 @@ pub(in crate::logs) fn attached_and_renamed(it: &mut Making) {
 pub(in crate::logs) fn edited_and_killed(it: &mut Making) {
     it.file("a.txt", "one\n");
     let script = r#"
-        [[reply]]
-        when = { turn = 1, step = 1 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
-
-        [[reply]]
-        when = { turn = 1, step = 2 }
-        say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "1" } }]
-
-        [[reply]]
-        when = { turn = 1, step = 3 }
-        say = [{ text = "Done." }]
-
-        [[reply]]
-        when = { turn = 2, step = 1 }
-        say = [
-            { text = "Again." },
-            { call = "edit_file", id = "edit_again", arguments = { path = "a.txt", old_text = "1", new_text = "2" } },
-        ]
+        { turn = 1, step = 1 } => read_file read { path = "a.txt" }
+        { turn = 1, step = 2 } => edit_file edit { path = "a.txt", old_text = "one", new_text = "1" }
+        { turn = 1, step = 3 } => "Done."
+        { turn = 2, step = 1 } => "Again."
+        + edit_file edit_again { path = "a.txt", old_text = "1", new_text = "2" }
     "#;
     let mut client = it.editor(script);
     let turn = client.turn(json!({ "message": "Go" }));

@@ -8,10 +8,8 @@ use crate::world::until;
 /// Cut three times in a row.
 pub(in crate::logs) fn cut_thrice(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        truncate_last = true
-        repeat = true
-        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
+        always read_file read { path = "notes.txt" }
+        & truncate_last = true
     "#;
     it.go(script, &[]);
 }
@@ -24,13 +22,8 @@ const SCHEMA: [&str; 2] = [
 /// An answer that does not fit its schema, and is mended.
 pub(in crate::logs) fn schema_mended(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ text = "not JSON" }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = '{"n":1}' }]
+        "not JSON"
+        '{"n":1}'
     "#;
     it.go(script, &SCHEMA).exits(0);
 }
@@ -38,12 +31,8 @@ pub(in crate::logs) fn schema_mended(it: &mut Making) {
 const FORCES: [&str; 2] = ["--tool-choice", "list_files"];
 
 const MISSES: &str = r#"
-    [model]
-    forces_tools = false
-
-    [[reply]]
-    when = { step = 1 }
-    say = [{ text = "No need." }]
+    & forces_tools = false
+    { step = 1 } => "No need."
 "#;
 
 /// It answers without the call, is told again, and calls.
@@ -51,14 +40,9 @@ pub(in crate::logs) fn told_twice(it: &mut Making) {
     let script = format!(
         "{MISSES}{}",
         r#"
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "list_files", id = "list", arguments = {} }]
-
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Listed." }]
-"#
+            { step = 2 } => list_files list {}
+            { step = 3 } => "Listed."
+        "#
     );
     it.go(&script, &FORCES).exits(0);
 }
@@ -66,20 +50,10 @@ pub(in crate::logs) fn told_twice(it: &mut Making) {
 /// A model that turns out not to take a forced tool.
 pub(in crate::logs) fn learned(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { forced = true }
-        repeat = true
-        fault = { status = 400, text = "tool_choice is not supported" }
-
-        [[reply]]
-        when = { step = 1 }
-        repeat = true
-        say = [{ call = "list_files", arguments = {} }]
-
-        [[reply]]
-        when = { step = 2 }
-        repeat = true
-        say = [{ text = "Listed." }]
+        { forced = true } => always -
+        & fault = { status = 400, text = "tool_choice is not supported" }
+        { step = 1 } => always list_files {}
+        { step = 2 } => always "Listed."
     "#;
     it.go(script, &FORCES).exits(0);
     it.say("Again", &FORCES).exits(0);
@@ -88,33 +62,17 @@ pub(in crate::logs) fn learned(it: &mut Making) {
 /// Responses that end for other reasons, a turn each.
 pub(in crate::logs) fn other_ends(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { turn = 1, step = 1 }
-        finish = "pause"
-        say = [{ text = "Wait." }]
-
-        [[reply]]
-        when = { turn = 1 }
-        say = [{ text = "Here." }]
-
-        [[reply]]
-        when = { turn = 2 }
-        finish = "refusal"
-        say = [{ text = "I will not." }]
-
-        [[reply]]
-        when = { turn = 3 }
-        finish = "content_filter"
-        say = [{ text = "It is" }]
-
-        [[reply]]
-        when = { turn = 4 }
-        finish = "context_full"
-        say = [{ text = "So much" }]
-
-        [[reply]]
-        when = { turn = 5 }
-        fault = { status = 401, text = "who are you?" }
+        { turn = 1, step = 1 } => "Wait."
+        & finish = "pause"
+        { turn = 1 } => "Here."
+        { turn = 2 } => "I will not."
+        & finish = "refusal"
+        { turn = 3 } => "It is"
+        & finish = "content_filter"
+        { turn = 4 } => "So much"
+        & finish = "context_full"
+        { turn = 5 } => -
+        & fault = { status = 401, text = "who are you?" }
     "#;
     it.go(script, &[]).exits(0);
     it.say("Do it", &[]);
@@ -126,19 +84,12 @@ pub(in crate::logs) fn other_ends(it: &mut Making) {
 /// A tool that is not there, and arguments that are none.
 pub(in crate::logs) fn broken_calls(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [
-            { call = "no_such_tool", id = "unknown", arguments = {} },
-            { call = "read_file", id = "broken", raw_arguments = "{malformed" },
-            { call = "read_file", id = "invalid", arguments = { file = "notes.txt" } },
-            { call = "answer_inquiry", id = "inquiry", arguments = { id = "x", answer = "1" } },
-            { call = "list_files", id = "list", arguments = {} },
-        ]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Sorry." }]
+        no_such_tool unknown {}
+        + { call = "read_file", id = "broken", raw_arguments = "{malformed" }
+        + read_file invalid { file = "notes.txt" }
+        + answer_inquiry inquiry { id = "x", answer = "1" }
+        + list_files list {}
+        "Sorry."
     "#;
     it.go(script, &["--set", "conversation.limits.calls_in_message=4"])
         .exits(0);
@@ -147,17 +98,9 @@ pub(in crate::logs) fn broken_calls(it: &mut Making) {
 /// A command that takes too long, then a turn that does.
 pub(in crate::logs) fn too_slow(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { turn = 1, step = 1 }
-        say = [{ call = "run_command", id = "slow", arguments = { command = "sleep 100", timeout_seconds = 1 } }]
-
-        [[reply]]
-        when = { turn = 1, step = 2 }
-        say = [{ text = "Too slow." }]
-
-        [[reply]]
-        when = { turn = 2 }
-        say = [{ call = "run_command", id = "slower", arguments = { command = "sleep 100" } }]
+        { turn = 1, step = 1 } => run_command slow { command = "sleep 100", timeout_seconds = 1 }
+        { turn = 1, step = 2 } => "Too slow."
+        { turn = 2 } => run_command slower { command = "sleep 100" }
     "#;
     let auto = ["--mode", "auto", "--unsandboxed"];
     it.go(script, &auto).exits(0);
@@ -168,13 +111,8 @@ pub(in crate::logs) fn too_slow(it: &mut Making) {
 /// Something is added while it runs, and it is killed before the model hears it.
 pub(in crate::logs) fn steered_and_killed(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Go on?", answer_type = "boolean" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "ask_user", id = "again", arguments = { question = "And on?", answer_type = "boolean" } }]
+        ask_user ask { question = "Go on?", answer_type = "boolean" }
+        { step = 2 } => ask_user again { question = "And on?", answer_type = "boolean" }
     "#;
     let mut client = it.editor(script);
     let turn = client.turn(json!({ "message": "Go" }));

@@ -6,17 +6,9 @@ use super::Making;
 use crate::{lsp::client::nobody, world::until};
 
 const RUNS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "run_command", id = "again", arguments = { command = "echo ran" } }]
-
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Over." }]
+    run_command run { command = "echo ran" }
+    run_command again { command = "echo ran" }
+    "Over."
 "#;
 const PARKS: [&str; 2] = ["--detached", "run=stop"];
 
@@ -32,24 +24,11 @@ pub(in crate::logs) fn edits_for_the_turn(it: &mut Making) {
     it.file("a.txt", "one\ntwo\n");
     it.file("b.txt", "one\ntwo\n");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [
-            { call = "read_file", id = "read", arguments = { path = "a.txt" } },
-            { call = "read_file", id = "read_b", arguments = { path = "b.txt" } },
-        ]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "1" } }]
-
-        [[reply]]
-        when = { step = 3 }
-        say = [{ call = "edit_file", id = "edit_b", arguments = { path = "b.txt", old_text = "two", new_text = "2" } }]
-
-        [[reply]]
-        when = { step = 4 }
-        say = [{ text = "Edited." }]
+        read_file read { path = "a.txt" }
+        + read_file read_b { path = "b.txt" }
+        edit_file edit { path = "a.txt", old_text = "one", new_text = "1" }
+        edit_file edit_b { path = "b.txt", old_text = "two", new_text = "2" }
+        "Edited."
     "#;
     it.go(script, &PARKS).exits(4);
     it.resume(&["turn"], &PARKS).exits(0);
@@ -62,20 +41,10 @@ pub(in crate::logs) fn edits_for_the_turn(it: &mut Making) {
 /// A no: the same call is refused at once, another is asked about.
 pub(in crate::logs) fn no_and_again(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [
-            { call = "run_command", id = "same", arguments = { command = "echo ran" } },
-            { call = "run_command", id = "other", arguments = { command = "echo other" } },
-        ]
-
-        [[reply]]
-        when = { step = 3 }
-        say = [{ text = "Over." }]
+        run_command run { command = "echo ran" }
+        run_command same { command = "echo ran" }
+        + run_command other { command = "echo other" }
+        "Over."
     "#;
     it.go(script, &PARKS).exits(4);
     it.resume(&["no"], &PARKS).exits(4);
@@ -87,17 +56,9 @@ pub(in crate::logs) fn no_and_again(it: &mut Making) {
 pub(in crate::logs) fn denied(it: &mut Making) {
     it.file("notes.txt", "one\n");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
-
-        [[reply]]
-        when = { step = 3 }
-        say = [{ text = "Over." }]
+        run_command run { command = "echo ran" }
+        read_file read { path = "notes.txt" }
+        "Over."
     "#;
     it.go(script, &["--mode", "plan"]).exits(0);
     it.say(
@@ -113,13 +74,8 @@ pub(in crate::logs) fn denied(it: &mut Making) {
 }
 
 const WRITES: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "write_file", id = "write", arguments = { path = "a.txt", content = "one\n" } }]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "Written." }]
+    write_file write { path = "a.txt", content = "one\n" }
+    "Written."
 "#;
 
 /// Declined with a note, and then permitted with another text; the model is told of both.
@@ -152,13 +108,8 @@ pub(in crate::logs) fn not_shown(it: &mut Making) {
 pub(in crate::logs) fn killed_amid_run(it: &mut Making) {
     it.file("count", "");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "long", arguments = { command = "[ -s count ] || { echo begun >count; sleep 100; }" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Looked." }]
+        run_command long { command = "[ -s count ] || { echo begun >count; sleep 100; }" }
+        "Looked."
     "#;
     let args = ["--trust", "--mode", "auto", "--unsandboxed"];
     it.script(script);
@@ -171,16 +122,9 @@ pub(in crate::logs) fn killed_amid_run(it: &mut Making) {
 }
 
 const READS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "read_file", id = "read", arguments = { path = "notes.txt" } },
-        { call = "read_file", id = "read_too", arguments = { path = "notes.txt" } },
-    ]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "Read." }]
+    read_file read { path = "notes.txt" }
+    + read_file read_too { path = "notes.txt" }
+    "Read."
 "#;
 const ASKS: [&str; 2] = ["--set", "conversation.tools.read_file.result='ask'"];
 

@@ -6,21 +6,13 @@ use super::Making;
 use crate::world::until;
 
 const READS: &str = r#"
-    [model]
-    reasoning = true
-
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { reasoning = "Look first." },
-        { text = "I look.", pieces = 3 },
-        { call = "read_file", id = "read", arguments = { path = "notes.txt" } },
-        { call = "list_files", id = "list", arguments = {} },
-    ]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ reasoning = "Two lines." }, { text = "It has two lines." }]
+    & reasoning = true
+    reasoning "Look first."
+    + { text = "I look.", pieces = 3 }
+    + read_file read { path = "notes.txt" }
+    + list_files list {}
+    { step = 2 } => reasoning "Two lines."
+    + "It has two lines."
 "#;
 
 /// Reads, lists, and answers.
@@ -33,13 +25,9 @@ pub(in crate::logs) fn answered(it: &mut Making) {
 pub(in crate::logs) fn stalled(it: &mut Making) {
     it.file("notes.txt", "one\n");
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        fault = { stall = true }
+        read_file read { path = "notes.txt" }
+        { step = 2 } => -
+        & fault = { stall = true }
     "#;
     it.script(script);
     let running = it.world.start_until(script, &["--trust"], "tool_result");
@@ -50,18 +38,11 @@ pub(in crate::logs) fn stalled(it: &mut Making) {
 }
 
 const STALLS_AMID: &str = r#"
-    [[reply]]
-    when = { turn = 1, step = 1 }
-    say = [
-        { text = "First. " },
-        { call = "list_files", id = "list", arguments = {} },
-        { text = "This will be long.", pieces = 3 },
-    ]
-    fault = { cut_after = 8, stall = true }
-
-    [[reply]]
-    when = { turn = 2 }
-    say = [{ text = "As you like." }]
+    { turn = 1, step = 1 } => "First. "
+    + list_files list {}
+    + { text = "This will be long.", pieces = 3 }
+    & fault = { cut_after = 8, stall = true }
+    { turn = 2 } => "As you like."
 "#;
 
 /// Cancelled in the middle of a text; then another message.
@@ -79,21 +60,10 @@ pub(in crate::logs) fn cancelled_amid_text(it: &mut Making) {
 /// A line of it was changed, one is lost, the last is torn.
 pub(in crate::logs) fn damaged(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "list_files", id = "list", arguments = {} }]
-
-        [[reply]]
-        when = { turn = 1, step = 2 }
-        say = [{ text = "Here they are." }]
-
-        [[reply]]
-        when = { turn = 2, step = 2 }
-        say = [{ text = "Again." }]
-
-        [[reply]]
-        when = { turn = 3, step = 2 }
-        say = [{ text = "Once more." }]
+        list_files list {}
+        { turn = 1, step = 2 } => "Here they are."
+        { turn = 2, step = 2 } => "Again."
+        { turn = 3, step = 2 } => "Once more."
     "#;
     it.go(script, &[]).exits(0);
     it.damage(|lines| {

@@ -9,17 +9,10 @@ use super::{
 use crate::{lsp::client::nobody, world::until};
 
 const ASKS_TWICE: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [
-        { call = "ask_user", id = "ship", arguments = { question = "Ship it?", context = "All is built.", answer_type = "boolean", default = true } },
-        { call = "list_files", id = "list", arguments = {} },
-        { call = "ask_user", id = "color", arguments = { question = "Which color?", answer_type = "select", options = ["red", "blue"] } },
-    ]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "Shipped." }]
+    ask_user ship { question = "Ship it?", context = "All is built.", answer_type = "boolean", default = true }
+    + list_files list {}
+    + ask_user color { question = "Which color?", answer_type = "select", options = ["red", "blue"] }
+    "Shipped."
 "#;
 const PARKS: [&str; 2] = ["--detached", "tool=stop"];
 
@@ -31,17 +24,9 @@ pub(in crate::logs) fn both_answered(it: &mut Making) {
 }
 
 const ASKS_AGAIN: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "ask_user", id = "ask", arguments = { question = "Which name?", answer_type = "text" } }]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "ask_user", id = "again", arguments = { question = "Which name?", answer_type = "text" } }]
-
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Without, then." }]
+    ask_user ask { question = "Which name?", answer_type = "text" }
+    ask_user again { question = "Which name?", answer_type = "text" }
+    "Without, then."
 "#;
 
 /// Declined with a note: it may be asked again.
@@ -69,17 +54,12 @@ pub(in crate::logs) fn unanswered(it: &mut Making) {
 }
 
 const EDITS: &str = r#"
-    [[reply]]
-    when = { step = 1 }
-    say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
-
-    [[reply]]
-    when = { step = 2 }
-    say = [{ call = "edit_file", id = "edit", arguments = { path = "notes.txt", old_text = "x", new_text = "y" } }]
+    { step = 1 } => read_file read { path = "notes.txt" }
+    { step = 2 } => edit_file edit { path = "notes.txt", old_text = "x", new_text = "y" }
 "#;
 
 fn edits(rest: &str) -> String {
-    format!("{EDITS}{}", rest.trim_start_matches('\n'))
+    format!("{EDITS}{rest}")
 }
 
 /// A model answers a question in an inquiry.
@@ -87,13 +67,10 @@ pub(in crate::logs) fn answered_by_inquiry(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
     let script = edits(
         r#"
-    [[reply]]
-    answers = { occurrence = "2" }
-
-    [[reply]]
-    when = { result = { tool = "edit_file" } }
-    say = [{ text = "Edited." }]
-"#,
+            {} => -
+            & answers = { occurrence = "2" }
+            { result = { tool = "edit_file" } } => "Edited."
+        "#,
     );
     it.go(&script, &["--mode", "edits"]).exits(0);
     assert_eq!(it.world.read("notes.txt"), "x\ny\n");
@@ -104,23 +81,11 @@ pub(in crate::logs) fn inquiry_fails(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
     let script = edits(
         r#"
-    [[reply]]
-    when = { inquiry = true }
-    repeat = true
-    say = [{ text = "I would rather not." }]
-
-    [[reply]]
-    when = { step = 3 }
-    repeat = true
-    say = [{ text = "Not edited." }]
-
-    [[reply]]
-    when = { result = { tool = "edit_file", contains = "Inquiry failed" } }
-    say = [{ call = "edit_file", id = "again", arguments = { path = "notes.txt", old_text = "x", new_text = "y" } }]
-
-    [[reply]]
-    say = [{ text = "Not edited." }]
-"#,
+            { inquiry = true } => always "I would rather not."
+            { step = 3 } => always "Not edited."
+            { result = { tool = "edit_file", contains = "Inquiry failed" } } => edit_file again { path = "notes.txt", old_text = "x", new_text = "y" }
+            "Not edited."
+        "#,
     );
     it.go(&script, &["--mode", "edits"]).exits(0);
     assert_eq!(it.world.read("notes.txt"), "x\nx\n");
@@ -129,13 +94,7 @@ pub(in crate::logs) fn inquiry_fails(it: &mut Making) {
 /// A configured answer that does not fit.
 pub(in crate::logs) fn unfit_answer(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
-    let script = edits(
-        r#"
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Not edited." }]
-"#,
-    );
+    let script = edits(r#"{ step = 3 } => "Not edited.""#);
     it.go(
         &script,
         &["--mode", "edits", "--answer", "edit_file.occurrence=17"],
@@ -145,11 +104,8 @@ pub(in crate::logs) fn unfit_answer(it: &mut Making) {
 
 /// Cancelled with a prompt open, which is answered too late.
 pub(in crate::logs) fn late_answer(it: &mut Making) {
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which name?", answer_type = "text" } }]
-    "#;
+    let script =
+        r#"{ step = 1 } => ask_user ask { question = "Which name?", answer_type = "text" }"#;
     let mut client = it.editor(script);
     let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
@@ -164,23 +120,17 @@ pub(in crate::logs) fn late_answer(it: &mut Making) {
 /// Three questions of a tool: one whose answer is remembered, one that it answers, and a secret.
 pub(in crate::logs) fn remembered_and_secret(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "asker", id = "first", arguments = { questions = [
+        asker first { questions = [
             { id = "where", text = "Where?", answer_type = { type = "select", options = ["here", "there"] }, remember = true },
             { id = "password", text = "Password?", answer_type = { type = "secret" } },
-        ] } }]
+        ] }
 
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "asker", id = "second", arguments = { questions = [
+        { step = 2 } => asker second { questions = [
             { id = "where", text = "Where?", answer_type = { type = "select", options = ["here", "there"] }, remember = true },
             { id = "sure", text = "Sure?", answer_type = { type = "boolean" } },
-        ] } }]
+        ] }
 
-        [[reply]]
-        when = { step = 3 }
-        say = [{ text = "Done." }]
+        { step = 3 } => "Done."
     "#;
     let mut client = it.asking_editor(script);
     let turn = client.turn(json!({ "message": "Go" }));
@@ -197,11 +147,9 @@ pub(in crate::logs) fn remembered_and_secret(it: &mut Making) {
 /// last lines are not the program's.
 pub(in crate::logs) fn live(it: &mut Making) {
     let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "asker", id = "first", arguments = { questions = [
+        asker first { questions = [
             { id = "sure", text = "Sure?", answer_type = { type = "boolean" } },
-        ] } }]
+        ] }
     "#;
     let mut client = it.asking_editor(script);
     client.turn(json!({ "message": "Go" }));

@@ -100,8 +100,8 @@ fn of_several_open_prompts_the_command_wants_to_know_which() {
 #[test]
 fn a_turn_is_cancelled_and_a_conversation_goes_on() {
     let world = TestWorld::new();
-    let script = asking("question = 'Push?', answer_type = 'boolean'")
-        + "\n[[reply]]\nwhen = { user = 'And?' }\nsay = [{ text = 'Well.' }]";
+    let script =
+        asking("question = 'Push?', answer_type = 'boolean'") + "{ user = 'And?' } => 'Well.'";
     let mut client = Client::start(&world, &script, able());
     let begun = ask(&mut client);
     let create = client.expect("window/workDoneProgress/create");
@@ -202,7 +202,7 @@ fn actions(client: &mut Client, uri: &str, range: [u32; 4]) -> Vec<Value> {
 fn code_actions_ask_about_a_selection_or_follow_a_comment() {
     let world = TestWorld::new();
     world.write("a.rs", "old");
-    let script = "[[reply]]\nwhen = { user = 'Sort it' }\nsay = [{ text = 'Sorted.' }]";
+    let script = "{ user = 'Sort it' } => 'Sorted.'";
     for (capabilities, literal) in [(able(), true), (bare(), false)] {
         let mut client = Client::start(&world, script, capabilities);
         let uri = uri(&world, "a.rs");
@@ -258,11 +258,11 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
 fn a_turn_is_undone_in_the_editor_which_is_said() {
     let world = TestWorld::new();
     world.write("a", "old\n");
-    let script = "[[reply]]\nwhen = { step = 1 }\n\
-                  say = [{ call = 'read_file', id = 'read', arguments = { path = 'a' } }]\n\
-                  [[reply]]\nwhen = { step = 2 }\n\
-                  say = [{ call = 'write_file', id = 'write', arguments = { path = 'a', content = \"new\\n\" } }]\n\
-                  [[reply]]\nsay = [{ text = 'Done.' }]";
+    let script = r#"
+        read_file read { path = 'a' }
+        write_file write { path = 'a', content = "new\n" }
+        'Done.'
+    "#;
     let mut able = able();
     able["workspace"] = json!({ "applyEdit": true });
     let mut client = Client::named(BESIDE, &world, script, able);

@@ -15,12 +15,9 @@ use crate::{
 
 /// The model reads a file and edits it.
 const EDITS: &str = r#"
-    [[reply]]
-    say = [{ call = "read_file", arguments = { path = "a.txt" } }]
-    [[reply]]
-    say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "three" } }]
-    [[reply]]
-    say = [{ text = "Done." }]
+    {} => read_file { path = "a.txt" }
+    {} => edit_file { path = "a.txt", old_text = "two", new_text = "three" }
+    "Done."
 "#;
 
 #[test]
@@ -243,7 +240,7 @@ fn where_the_page_of_a_question_is_not_shown_it_is_said_how_to_answer() {
 #[test]
 fn the_answer_is_a_transcript() {
     let world = TestWorld::new();
-    let script = "[[reply]]\nsay = [{ text = 'All *is* well.' }]";
+    let script = "'All *is* well.'";
     let mut client = Client::start(&world, script, able());
     ask(&mut client);
     let transcript = page(&mut client);
@@ -262,7 +259,7 @@ fn the_answer_is_a_transcript() {
 #[test]
 fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
     let world = TestWorld::new();
-    let script = "[[reply]]\ntimes = 2\nsay = [{ text = 'Well.' }]";
+    let script = "2 times 'Well.'";
     let mut client = Client::start(&world, script, able());
     let mut id = serde_json::Value::Null;
     for (name, line) in [("transcript-1.md", 2), ("transcript-2.md", 10)] {
@@ -284,7 +281,7 @@ fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
 #[test]
 fn a_message_to_the_model_is_written_on_a_page() {
     let world = TestWorld::new();
-    let script = "[[reply]]\nwhen = { user = 'Be brief' }\nsay = [{ text = 'Yes.' }]";
+    let script = "{ user = 'Be brief' } => 'Yes.'";
     let mut client = Client::start(&world, script, able());
     let about = uri(&world, "src/über.rs");
     world.write("src/über.rs", "");

@@ -261,8 +261,7 @@ fn of_several_conversations_a_message_says_whose_it_is() {
 #[test]
 fn a_late_reply_changes_nothing() {
     let world = TestWorld::new();
-    let script = asking("question = 'Push?', answer_type = 'boolean'")
-        + "\n[[reply]]\nwhen = { turn = 2 }\nsay = [{ text = 'Again.' }]";
+    let script = asking("question = 'Push?', answer_type = 'boolean'") + "{ turn = 2 } => 'Again.'";
     let mut client = Client::named(BESIDE, &world, &script, bare());
     ask(&mut client);
     let shown = prompt(&mut client);

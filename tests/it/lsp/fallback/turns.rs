@@ -76,7 +76,7 @@ fn that_a_workspace_is_not_trusted_is_said_once() {
 fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
     let world = TestWorld::new();
     let lines: Vec<String> = (0..200).map(|n| format!("line {n:04}")).collect();
-    let script = format!("[[reply]]\nsay = [{{ text = \"{}\" }}]", lines.join("\\n"));
+    let script = format!("\"{}\"", lines.join("\\n"));
     let mut client = Client::start(&world, &script, bare());
     ask(&mut client);
     let rest = client.expect("window/logMessage");
@@ -95,7 +95,7 @@ fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
 #[test]
 fn why_a_turn_failed_is_a_message() {
     let world = TestWorld::new();
-    let script = "[[reply]]\nfault = { status = 401, text = 'who are you' }";
+    let script = "-\n& fault = { status = 401, text = 'who are you' }";
     let mut client = Client::start(&world, script, bare());
     ask(&mut client);
     let said = client.expect("window/showMessage");
@@ -110,12 +110,12 @@ fn no_message_makes_a_link_of_the_words_of_strangers() {
     let harmless = link.replace("](", "] (");
     // Of a provider, and of a model; each in a workspace whose settings have one too.
     for reply in [
-        format!("fault = {{ status = 400, text = '{link}' }}"),
-        format!("say = [{{ text = 'Click {link}.' }}]"),
+        format!("-\n& fault = {{ status = 400, text = '{link}' }}"),
+        format!("'Click {link}.'"),
     ] {
         let world = TestWorld::new();
         world.write("aside.toml", &format!("'{link}' = 1\n"));
-        let model = world.script(&format!("[[reply]]\n{reply}\n"));
+        let model = world.script(&reply);
         world.user_config(&format!("assistant.model = '{model}'\n"));
         let mut client = Client::with(&world, bare(), json!({}));
         ask(&mut client);

@@ -15,24 +15,17 @@ pub(super) fn edits(paths: &[&str]) -> String {
 }
 
 pub(super) fn turn(user: &str, paths: &[&str], old: &str, new: &str) -> String {
-    let mut script = String::new();
-    let mut step = 0;
-    let mut reply = |say: String| {
-        step += 1;
-        script +=
-            &format!("[[reply]]\nwhen = {{ user = '{user}', step = {step} }}\nsay = [{say}]\n");
-    };
+    let mut says = Vec::new();
     for path in paths {
-        reply(format!(
-            "{{ call = 'read_file', id = 'read {path}', arguments = {{ path = '{path}' }} }}"
-        ));
-        reply(format!(
-            "{{ call = 'edit_file', id = 'edit {path}', arguments = \
-             {{ path = '{path}', old_text = '{old}', new_text = '{new}' }} }}"
+        says.push(format!("read_file read_{path} {{ path = '{path}' }}"));
+        says.push(format!(
+            "edit_file edit_{path} {{ path = '{path}', old_text = '{old}', new_text = '{new}' }}"
         ));
     }
-    reply("{ text = 'Done.' }".into());
-    script
+    says.push("'Done.'".to_owned());
+    let says = (1..).zip(says);
+    says.map(|(step, says)| format!("{{ user = '{user}', step = {step} }} => {says}\n"))
+        .collect()
 }
 
 /// What an editor that speaks the protocol can do.
