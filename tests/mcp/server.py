@@ -41,8 +41,6 @@ def ask_live(schema):
         open("go").read()
     if MODE == "asks-dies":
         os._exit(3)
-    if MODE == "asks-takes-back":
-        send({"method": "notifications/cancelled", "params": {"requestId": "q1"}})
     while MODE != "asks-goes-on":
         message = receive()
         if message.get("id") == "q1":

@@ -64,7 +64,10 @@ fn a_turn_whose_end_is_not_on_disk_is_resumed_in_the_same_server() {
     let resumed = client.request("aside/turn/resume", json!({ "conversationId": id }));
     let (_, end) = client.play(&resumed, |_| answer("Ada"));
     assert_eq!(end["answer"], "Fine.", "{end}");
-    assert_eq!(world.log().told("asks"), "Ada");
+    assert_eq!(
+        world.log().told("asks"),
+        r#"{"answer_type":"text","answer":"Ada"}"#
+    );
     client.leave();
 }
 

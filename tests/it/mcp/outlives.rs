@@ -4,11 +4,21 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{calls, config, left};
+use super::{config, left};
 use crate::{
-    lsp::client::{Client, nobody, prompts},
+    lsp::client::{Client, prompts},
     world::{TestWorld, until},
 };
+
+/// The first turn calls the tool, the next one does not.
+const SCRIPT: &str = "
+[[reply]]
+when = { turn = 1, step = 1 }
+say = [{ call = 'srv__ask', id = 'call', arguments = {} }]
+[[reply]]
+repeat = true
+say = [{ text = 'Fine.' }]
+";
 
 const UNATTENDED: &str = "[conversation.tools.srv__ask]\nrun = 'unattended'\n";
 
@@ -16,41 +26,28 @@ const UNATTENDED: &str = "[conversation.tools.srv__ask]\nrun = 'unattended'\n";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Cancelled,
-    TurnTimeOver,
     ServerGone,
-    TakenBack,
     AnsweredByServer,
 }
 
-const ENDINGS: [Ending; 5] = [
+const ENDINGS: [Ending; 3] = [
     Ending::Cancelled,
-    Ending::TurnTimeOver,
     Ending::ServerGone,
-    Ending::TakenBack,
     Ending::AnsweredByServer,
 ];
 
 impl Ending {
     fn mode(self) -> &'static str {
         match self {
-            Self::Cancelled | Self::TurnTimeOver => "plain",
+            Self::Cancelled => "plain",
             Self::ServerGone => "asks-dies",
-            Self::TakenBack => "asks-takes-back",
             Self::AnsweredByServer => "asks-goes-on",
-        }
-    }
-
-    fn limits(self) -> &'static str {
-        match self {
-            Self::TurnTimeOver => "[conversation.limits]\nturn_seconds = 1\n",
-            _ => "",
         }
     }
 
     fn outcome(self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",
-            Self::TurnTimeOver => "failed",
             _ => "completed",
         }
     }
@@ -63,9 +60,8 @@ fn ends(world: &TestWorld, client: &mut Client, turn: &Value, ending: Ending) ->
         Ending::Cancelled => {
             client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
         }
-        Ending::TurnTimeOver => {}
-        Ending::ServerGone | Ending::TakenBack | Ending::AnsweredByServer => {
-            fs::write(world.at("go"), "").unwrap();
+        Ending::ServerGone | Ending::AnsweredByServer => {
+            fs::write(world.at("../home/go"), "").unwrap();
         }
     }
     client.completed()
@@ -75,19 +71,14 @@ fn ends(world: &TestWorld, client: &mut Client, turn: &Value, ending: Ending) ->
 fn a_question_ends_with_its_call_however_that_ends_and_the_next_turn_begins() {
     for ending in ENDINGS {
         let world = TestWorld::new();
-        let keys = format!("{UNATTENDED}{}", ending.limits());
-        world.user_config(&config(ending.mode(), &keys));
-        let script = format!(
-            "{}[[reply]]\nrepeat = true\nsay = [{{ text = 'Fine.' }}]\n",
-            calls("ask", &json!({}))
-        );
-        let mut client = Client::start(&world, &script, prompts());
+        world.user_config(&config(ending.mode(), UNATTENDED));
+        let mut client = Client::start(&world, SCRIPT, prompts());
         let turn = client.turn(json!({ "message": "Go" }));
         let end = ends(&world, &mut client, &turn, ending);
         assert_eq!(end["outcome"], ending.outcome(), "{ending:?}: {end}");
         let id = turn["conversationId"].clone();
         let next = client.turn(json!({ "conversationId": id, "message": "Next" }));
-        client.play(&next, nobody);
+        client.play(&next, |prompt| panic!("asked after {ending:?}: {prompt}"));
         let log = world.log();
         let closed = log.one("inquiry_response");
         assert_eq!(closed["outcome"], "cancelled", "{ending:?}: {closed}");
