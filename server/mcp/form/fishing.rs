@@ -180,12 +180,19 @@ pub(super) fn asks_for_secret(message: &str, name: &str, schema: &Value) -> bool
     texts.iter().any(|text| speaks_of_secret(text)) || has_part(&together)
 }
 
+/// Whether a number has three digits at most by its own bounds: too short for a secret, so only its name and title count.
+/// A form may say in a description that it does not want one.
+fn is_short_number(schema: &Value) -> bool {
+    let bound = |key: &str| schema[key].as_f64();
+    bound("minimum").is_some_and(|it| it >= 0.0) && bound("maximum").is_some_and(|it| it < 1000.0)
+}
+
 /// Whether a person types the answer, in place of choosing one.
 fn is_typed(schema: &Value) -> bool {
     let has = |key: &str| schema.get(key).is_some();
     match schema["type"].as_str() {
         Some("string") => !has("enum") && !has("oneOf") && !has("anyOf"),
-        Some("number" | "integer") => true,
+        Some("number" | "integer") => !is_short_number(schema),
         _ => false,
     }
 }
@@ -369,6 +376,17 @@ mod tests {
             true,
         );
         check("Please enter your pass", "word", text(), true);
+    }
+
+    #[test]
+    fn a_number_of_three_digits_at_most_counts_with_its_name_and_title_alone() {
+        let of = |maximum: u64| {
+            json!({"type": "integer", "minimum": 1, "maximum": maximum,
+                "description": "Your favourite number (do not give us your pin)"})
+        };
+        check("Go on", "favourite", of(100), false);
+        check("Go on", "favourite", of(9999), true);
+        check("Go on", "pin", of(100), true);
     }
 
     #[test]
