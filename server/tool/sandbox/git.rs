@@ -26,7 +26,7 @@ const KEPT: [&str; 9] = [
 /// Maximum size in bytes of a file that points to another part of a repository.
 const POINTER: u64 = 4096;
 /// Maximum size in bytes of the list of a rebase; a longer one is emptied.
-const TODO: u64 = 4 << 20;
+const REBASE_LIST: u64 = 4 << 20;
 /// Maximum depth below the folder of submodules, whose names may have several parts.
 const DEPTH: usize = 8;
 /// Maximum number of folders that are searched.
@@ -79,7 +79,7 @@ pub(super) fn disarm(place: &Path) -> bool {
     let todo = place.join("git-rebase-todo");
     let is_file = fs::symlink_metadata(&todo).is_ok_and(|about| about.is_file());
     let text = match is_file {
-        true => regular::read(&todo, TODO).unwrap_or_default(),
+        true => regular::read(&todo, REBASE_LIST).unwrap_or_default(),
         false => Vec::new(),
     };
     let runs = |line: &&[u8]| {
