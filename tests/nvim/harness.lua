@@ -9,7 +9,7 @@ M.aside = assert(vim.env.ASIDE, 'ASIDE is the program under test')
 M.asking = assert(vim.env.ASKING, 'ASKING is the program with a tool that asks whatever it is told')
 
 --- How long anything may take that does not wait for a person.
-local PATIENCE = 60000
+local PATIENCE = tonumber(vim.env.PATIENCE) or 60000
 
 M.passed, M.failed = 0, 0
 --- Each message that was sent to the server: { method, params } or { method, result }.
@@ -279,6 +279,20 @@ end
 --- Waits until the person was asked for all that was said beforehand.
 function M.asked()
   M.wait('the person is asked for ' .. deep(M.choices), function() return #M.choices == 0 end)
+end
+
+--- Waits until the last line below has this in it.
+---@param part string
+function M.says(part)
+  M.wait('it is said: ' .. part, function() return M.said[#M.said] and M.said[#M.said]:find(part, 1, true) end)
+end
+
+--- Runs a command that asks the person, and waits until all of it was asked.
+---@param command string
+function M.picks(command, ...)
+  M.choices = { ... }
+  vim.cmd(command)
+  M.asked()
 end
 
 --- Presses keys in normal mode, as if typed.

@@ -10,7 +10,7 @@ vim.api.nvim_create_user_command('Aside', function(command) require('aside.comma
   complete = function(lead, line) return require('aside.command').complete(lead, line) end,
 })
 
-for _, name in ipairs({ 'ask', 'fix' }) do
+for _, name in ipairs({ 'ask', 'fix', 'pane' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
   vim.keymap.set('x', '<Plug>(aside-' .. name .. ')', ':Aside ' .. name .. '<CR>', { silent = true })
 end

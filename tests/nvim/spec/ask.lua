@@ -17,7 +17,7 @@ say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
     seen[T.page()] = true
     return T.outcomes[1]
   end)
-  T.equal(T.page(), '> What is @this?\n\nIt adds\n\n- one\n- two\n')
+  T.equal(T.page(), '> What is @this?\n> (with a.lua:1-2 · nothing for @this)\n\nIt adds\n\n- one\n- two\n')
   -- Those that come while Neovim is kept waiting are written as one.
   assert(vim.tbl_count(seen) > 2, 'it came in pieces: ' .. vim.inspect(seen))
   local win = assert(require('aside.view').visible()):window()
@@ -34,8 +34,8 @@ test('an answer in a narrow window stands below the lines that it is about, and 
   T.ask('2,3Aside ask Is it so?')
   local view = assert(require('aside.view').visible())
   T.equal({ vim.o.columns, vim.api.nvim_win_get_config(assert(view:window())).row }, { 80, 3 })
-  view:pin()
-  T.equal(vim.wo.winbar, ' Is it so?')
+  require('aside.pane').show(view)
+  T.has(vim.wo[assert(view:window())].winbar, ' Is it so?')
 end)
 
 test('a second question in an open answer goes on with its conversation, one with a bang does not', {

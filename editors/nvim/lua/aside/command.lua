@@ -23,11 +23,18 @@ local function range_of(command) return command.range > 0 and { command.line1, c
 ---@param also? table[] more attachments
 local function ask(message, buf, range, new, also)
   local all = range and { attachments.range(buf, range[1], range[2]) } or {}
-  vim.list_extend(vim.list_extend(all, also or {}), attachments.named(message, buf))
+  local named, missing = attachments.named(message, buf)
+  vim.list_extend(vim.list_extend(all, also or {}), named)
   local here = vim.fn.line('.')
   local lines = range or vim.bo[buf].buftype == '' and { here, here } or nil
   local anchor = lines and { buf = buf, row = lines[1] - 1, last = lines[2] - 1 } or nil
-  require('aside.turn').ask({ message = message, attachments = #all > 0 and all or nil, anchor = anchor, new = new })
+  require('aside.turn').ask({
+    message = message,
+    attachments = #all > 0 and all or nil,
+    missing = missing,
+    anchor = anchor,
+    new = new,
+  })
 end
 
 --- A function of another module, loaded when it is called.
@@ -44,9 +51,10 @@ end
 M.subcommands = {
   ask = {
     what = 'Asks; with a range, about these lines. With an answer on the screen it steers its turn, or goes on with its '
-      .. 'conversation, unless there is a `!`. `@path`, `@buffers`, `@diagnostics` and `@selection` go along.',
+      .. 'conversation, unless there is a `!`. `@path`, `@path:3-7`, `@buffers`, `@diagnostics`, `@diff`, `@quickfix`, `@selection` and '
+      .. '`@terminal` go along.',
     run = function(text, command)
-      local buf = vim.api.nvim_get_current_buf()
+      local buf = require('aside.turn').code()
       text_of(text, 'Ask: ', function(message) ask(message, buf, range_of(command), command.bang) end)
     end,
     complete = attachments.complete,
@@ -73,6 +81,16 @@ M.subcommands = {
     what = 'Picks a turn that was interrupted, by its age, and goes on with it.',
     run = function() require('aside.turn').resume() end,
   },
+  pane = {
+    what = 'Opens the pane of a conversation, with a message to write, or closes it. With a range, its lines go along; with '
+      .. 'a `!` it is a new conversation.',
+    run = function(_, command)
+      local range, buf = range_of(command), vim.api.nvim_get_current_buf()
+      local words = range and attachments.word_of(buf, range[1], range[2])
+      if range and not words then return log.fail('the lines are of no file; :Aside ask takes them along') end
+      require('aside.pane').toggle({ new = command.bang, words = words })
+    end,
+  },
   hide = { what = 'Closes the windows of answers. What runs goes on.', run = of('turn', 'hide') },
   show = { what = 'Goes to the answer; in it, hides it.', run = of('turn', 'show') },
   answer = {
@@ -80,8 +98,17 @@ M.subcommands = {
     run = of('prompt', 'answer'),
   },
   conversations = {
-    what = 'Picks a conversation, to read and go on with, fork, rename or delete it. A text filters by title.',
+    what = 'Picks a conversation, and opens it in the pane. A text filters by title.',
     run = of('pick', 'conversations'),
+  },
+  fork = {
+    what = 'Begins another conversation with the turns of that on the screen, or of one that is picked.',
+    run = of('pick', 'fork'),
+  },
+  rename = { what = 'Gives the conversation on the screen a title, or one that is picked.', run = of('pick', 'rename') },
+  delete = {
+    what = 'Deletes the conversation on the screen for good, or one that is picked.',
+    run = of('pick', 'delete'),
   },
   model = {
     what = 'Chooses the model of the next turns.',
@@ -107,6 +134,20 @@ function M.run(command)
   local subcommand = M.subcommands[name == '' and 'show' or name]
   if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
   log.fail(('there is no :Aside %s; there are %s'):format(name, config.names(M.subcommands)))
+end
+
+--- Whether a message may be this command: `/` and the name.
+---@param name string
+function M.slash(name) return name ~= 'ask' and name ~= 'fix' and M.subcommands[name] ~= nil end
+
+--- The commands that a message may be.
+---@return aside.Word[]
+function M.slashes()
+  local all = {}
+  for name, subcommand in vim.spairs(M.subcommands) do
+    if M.slash(name) then all[#all + 1] = { word = '/' .. name, what = subcommand.what:match('^[^.,;]*') } end
+  end
+  return all
 end
 
 local function beginning(start, words)

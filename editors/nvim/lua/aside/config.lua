@@ -8,6 +8,7 @@
 ---@field sign? string What stands in the sign column where something waits, at most two cells wide.
 ---@field width? integer The most columns of an answer beside the code.
 ---@field height? integer The most lines of an answer beside the code; it takes two fifths of the rows at the most.
+---@field pane? string Where the pane of a conversation opens: right, left, below or float.
 ---@field keys? aside.Keys
 
 --- Keys of Aside's own windows, and of a file while the person looks at a change of it. `false` leaves one out.
@@ -21,8 +22,13 @@
 ---@field previous? string|false Go to the change before.
 ---@field choose? string|false Answer, where a question is too long to stand above its answers.
 ---@field hide? string|false Close the window. What waits goes on waiting.
----@field pin? string|false Show an answer in a split.
----@field reply? string|false Say more in an answer's conversation.
+---@field pin? string|false Show an answer in the pane.
+---@field reply? string|false Say more in an answer's conversation, in the pane.
+---@field send? string|false Send the message of a pane.
+---@field send_typing? string|false The same, in insert mode.
+---@field older? string|false In the first line of a message, go to the one before.
+---@field newer? string|false In the last line of a message, go to the next one.
+---@field complete? string|false Complete a word of a message, in insert mode.
 
 local M = {}
 
@@ -35,6 +41,7 @@ M.defaults = {
   sign = '?',
   width = 80,
   height = 24,
+  pane = 'right',
   keys = {
     accept = 'gy',
     reject = 'gn',
@@ -47,6 +54,11 @@ M.defaults = {
     hide = 'q',
     pin = 'P',
     reply = 'r',
+    send = '<CR>',
+    send_typing = '<C-s>',
+    older = '<Up>',
+    newer = '<Down>',
+    complete = '<Tab>',
   },
 }
 
@@ -70,6 +82,8 @@ local function check(defaults, given, path)
       wrong[#wrong + 1] = ('%s: expected %s, got %s'):format(field, expected, vim.inspect(value))
     elseif name == 'keys' then
       vim.list_extend(wrong, check(default, value, field))
+    elseif name == 'pane' and not vim.tbl_contains({ 'right', 'left', 'below', 'float' }, value) then
+      wrong[#wrong + 1] = ('%s: expected right, left, below or float, got %s'):format(field, vim.inspect(value))
     elseif name == 'sign' and vim.fn.strdisplaywidth(value) > 2 then
       wrong[#wrong + 1] = ('%s: expected at most two cells, got %s'):format(field, vim.inspect(value))
     elseif name == 'root_markers' and vim.iter(value):any(function(marker) return type(marker) ~= 'string' end) then
@@ -107,9 +121,10 @@ end
 
 --- Maps a key of a buffer, unless the person left it out.
 ---@param name string of `aside.Keys`
-function M.map(name, buf, act)
+---@param mode? string normal mode without it
+function M.map(name, buf, act, mode)
   local key = M.get().keys[name]
-  if key then vim.keymap.set('n', key, act, { buffer = buf, nowait = true, desc = 'Aside: ' .. name }) end
+  if key then vim.keymap.set(mode or 'n', key, act, { buffer = buf, nowait = true, desc = 'Aside: ' .. name }) end
 end
 
 --- Keys and what they do, in a line.

@@ -34,7 +34,7 @@ local function connection()
   if vim.fn.filereadable(allowed) == 1 then
     health.info(('%s says which tools of the editor run unasked'):format(allowed))
   end
-  health.info('model: ' .. (require('aside.turn').choice.model or status.model or 'none yet'))
+  health.info('model: ' .. (require('aside.view').choice.model or status.model or 'none yet'))
 end
 
 function M.check()

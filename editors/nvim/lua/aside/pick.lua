@@ -3,6 +3,7 @@ local View = require('aside.view')
 local client = require('aside.client')
 local log = require('aside.log')
 local page = require('aside.page')
+local time = require('aside.time')
 local turn = require('aside.turn')
 
 local M = {
@@ -17,79 +18,115 @@ local function pick(items, prompt, format, picked)
   end)
 end
 
---- Actions on a conversation.
----@type table<string, fun(item: { conversationId: string, title: string })>
-local acts = { Resume = function(item) turn.resume(item.conversationId) end }
-
---- Shows it in a split; what is asked there goes on with it.
-function acts.Read(item)
-  client.request('aside/conversation/transcript', { conversationId = item.conversationId }, function(result)
-    local view = View.of(item.conversationId) or View.new()
-    view.conversation, view.title = item.conversationId, item.title
-    if not view.busy then view:set(result.text) end
-    view:pin()
-  end)
+---@param item { title: string, turns: integer, updatedAt: string, status: string, usage: table }
+---@return string
+local function title_of(item)
+  local parts = {
+    time.date(item.updatedAt),
+    item.title ~= '' and log.short(item.title, 60) or 'a new conversation',
+    ('%d turn%s'):format(item.turns, item.turns == 1 and '' or 's'),
+  }
+  parts[#parts + 1] = item.usage.costUsd and ('$%.2f'):format(item.usage.costUsd) or nil
+  parts[#parts + 1] = item.status ~= 'idle' and item.status or nil
+  return table.concat(parts, ' · ')
 end
 
-function acts.Fork(item)
-  local function read(result) acts.Read({ conversationId = result.conversationId, title = item.title }) end
-  client.request('aside/conversation/fork', { conversationId = item.conversationId }, read)
-end
-
-function acts.Rename(item)
-  vim.ui.input({ prompt = 'Title: ', default = item.title }, function(title)
-    if not title or title == '' then return end
-    client.request('aside/conversation/rename', { conversationId = item.conversationId, title = title })
-  end)
-end
-
-function acts.Delete(item)
-  pick({ 'Keep it', 'Delete it for good' }, ('Delete "%s"? '):format(item.title), tostring, function(choice)
-    if choice == 'Keep it' then return end
-    local function said() log.say('deleted ' .. item.title) end
-    client.request('aside/conversation/delete', { conversationId = item.conversationId }, said)
-  end)
-end
-
---- Picks a conversation, and what to do with it.
----@param query? string a part of its title
-function M.conversations(query)
-  local function title_of(item)
-    local state = item.status ~= 'idle' and ' · ' .. item.status or ''
-    return ('%s · %d turn%s%s'):format(log.short(item.title, 60), item.turns, item.turns == 1 and '' or 's', state)
-  end
-  local function picked(item)
-    local names = { 'Read', 'Fork', 'Rename', 'Delete' }
-    if item.status == 'interrupted' then table.insert(names, 2, 'Resume') end
-    pick(names, log.short(item.title, 40) .. ': ', tostring, function(name) acts[name](item) end)
-  end
+--- Lets the person pick one of all conversations.
+---@param question string
+---@param query string? a part of its title
+---@param picked fun(item: { conversationId: string, title: string })
+local function pick_one(question, query, picked)
   client.ready(function()
     client.request('aside/conversation/list', { query = query, limit = 200 }, function(result)
       if #result.items == 0 then return log.say('there are no conversations') end
-      pick(result.items, 'Conversation: ', title_of, picked)
+      pick(result.items, question, title_of, picked)
     end)
+  end)
+end
+
+---@param item { conversationId: string, title: string }
+local function show(item)
+  turn.read(item.conversationId, item.title, function(view) require('aside.pane').show(view) end)
+end
+
+--- Picks a conversation, and shows it in the pane.
+---@param query? string a part of its title
+function M.conversations(query) pick_one('Conversation: ', query, show) end
+
+--- Does something with the conversation on the screen, else with one that the person picks.
+---@param question string
+---@param act fun(item: { conversationId: string, title: string })
+local function with_one(question, act)
+  local view = View.visible()
+  if not view or not view.conversation then return pick_one(question, nil, act) end
+  client.ready(function() act({ conversationId = view.conversation, title = view.title }) end)
+end
+
+function M.fork()
+  with_one('Fork: ', function(item)
+    local function begun(result) show({ conversationId = result.conversationId, title = item.title }) end
+    client.request('aside/conversation/fork', { conversationId = item.conversationId }, begun)
+  end)
+end
+
+---@param title? string
+function M.rename(title)
+  with_one('Rename: ', function(item)
+    local function named(text)
+      if not text or text == '' then return end
+      local function done()
+        local view = View.of(item.conversationId)
+        if not view then return end
+        view.title = text
+        view:redraw()
+      end
+      client.request('aside/conversation/rename', { conversationId = item.conversationId, title = text }, done)
+    end
+    if title then return named(title) end
+    vim.ui.input({ prompt = 'Title: ', default = item.title }, named)
+  end)
+end
+
+function M.delete()
+  with_one('Delete: ', function(item)
+    pick(
+      { 'Keep it', 'Delete it for good' },
+      ('Delete "%s"? '):format(log.short(item.title, 60)),
+      tostring,
+      function(choice)
+        if choice == 'Keep it' then return end
+        local function done()
+          local view = View.of(item.conversationId)
+          if view then view:forget() end
+          log.say('deleted ' .. log.short(item.title, 60))
+        end
+        client.request('aside/conversation/delete', { conversationId = item.conversationId }, done)
+      end
+    )
   end)
 end
 
 ---@param what 'model'|'mode'
 local function choose(what, value)
-  turn.choice[what] = value
+  View.choice[what] = value
   log.say(('the next turns have %s %s'):format(what, value))
   client.emit('AsideStatus', client.status)
+  local view = View.visible()
+  if view then view:redraw() end
 end
 
 --- Chooses the mode of the next turns.
 function M.mode(mode)
   if vim.tbl_contains(M.modes, mode) then return choose('mode', mode) end
   if mode then return log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', '))) end
-  local prompt = ('Mode (now %s): '):format(turn.choice.mode or 'as configured')
+  local prompt = ('Mode (now %s): '):format(View.choice.mode or 'as configured')
   pick(M.modes, prompt, tostring, function(value) choose('mode', value) end)
 end
 
 --- Chooses the model of the next turns.
 function M.model(model)
   if model then return choose('model', model) end
-  local function title_of(item)
+  local function priced(item)
     local prices = item.prices
     return item.id .. (prices and (' · $%g in, $%g out'):format(prices.input, prices.output) or '')
   end
@@ -97,8 +134,8 @@ function M.model(model)
     client.request('aside/model/list', {}, function(result)
       M.models = vim.tbl_map(function(item) return item.id end, result.models)
       if #M.models == 0 then return log.say('no provider is usable; :checkhealth aside says why', 'WarningMsg') end
-      local now = turn.choice.model or client.status.model or 'none'
-      pick(result.models, ('Model (now %s): '):format(now), title_of, function(item) choose('model', item.id) end)
+      local now = View.choice.model or client.status.model or 'none'
+      pick(result.models, ('Model (now %s): '):format(now), priced, function(item) choose('model', item.id) end)
     end)
   end)
 end

@@ -350,7 +350,7 @@ end
 
 --- Lets the person decide, who looks at it.
 function Review:turn_to(at)
-  self.answers = self.answers or require('aside.view').clear()
+  self.answers = self.answers or require('aside.pane').clear()
   if not self.release then self:set_keys() end
   self.shown:draw()
   self:go(at)

@@ -143,7 +143,7 @@ function tools.editor_references(arguments, root)
 end
 
 function tools.editor_selection(_, root)
-  local first, last = attachments.selection()
+  local first, last = attachments.selection(vim.api.nvim_get_current_buf())
   local lines = { ('%s, line %d.'):format(attachments.path(vim.api.nvim_buf_get_name(0), root), vim.fn.line('.')) }
   if first == 0 then return lines end
   lines[2] = ('Selected are lines %d to %d:'):format(first, last)

@@ -1,19 +1,18 @@
 --- Turns: starts them, shows what comes of them.
 local View = require('aside.view')
+local attachments = require('aside.attachments')
 local client = require('aside.client')
 local log = require('aside.log')
+local time = require('aside.time')
+local updates = require('aside.updates')
 
-local M = {
-  --- Options of the next turns, set by `:Aside model` and `:Aside mode`.
-  choice = {}, ---@type { model?: string, mode?: string }
-}
+local M = {}
 
 ---@class aside.Turn
 ---@field id string
 ---@field conversation? string
 ---@field view aside.View
 ---@field running boolean
----@field printed table<string, boolean> calls that printed something
 
 local turns = {} ---@type table<string, aside.Turn>
 local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each answer
@@ -21,8 +20,10 @@ local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each a
 --- A turn that runs; one that was interrupted runs again.
 ---@return aside.Turn
 local function begin(view, id, conversation)
-  local turn = turns[id] or { id = id, conversation = conversation, view = view, printed = {} }
-  turns[id], latest[view], turn.running = turn, turn, true
+  local turn = turns[id] or { id = id, conversation = conversation, view = view }
+  -- A page that was left, or wiped out, is another one by now.
+  turns[id], latest[view], turn.view, turn.running = turn, turn, view, true
+  view:begin_turn(id)
   view:set_busy(true)
   client.emit('AsideTurnStarted', { turnId = id, conversationId = conversation })
   return turn
@@ -31,9 +32,7 @@ end
 ---@param turn aside.Turn
 local function over(turn, outcome)
   turn.running = false
-  for id, line in pairs(turn.view.lines) do
-    if line.running then turn.view:finish(id, outcome) end
-  end
+  turn.view:finish_all(outcome)
   turn.view:set_busy(false)
   client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
 end
@@ -52,14 +51,29 @@ local function all_running()
   return all
 end
 
+--- The buffer that the person works on: of the windows with files, that which was used last.
+---@return integer buf
+function M.code()
+  local best, used = vim.api.nvim_get_current_buf(), -1
+  if vim.bo[best].buftype == '' then return best end
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local info = vim.fn.getbufinfo(vim.api.nvim_win_get_buf(win))[1]
+    if vim.bo[info.bufnr].buftype == '' and info.lastused > used then
+      best, used = info.bufnr, info.lastused
+    end
+  end
+  return best
+end
+
 --- Any turn that runs.
 ---@return aside.Turn?
 function M.running() return all_running()[1] end
 
---- The turn that runs in the answer on the screen.
+--- The turn that runs in an answer, or else in that on the screen.
+---@param view? aside.View
 ---@return aside.Turn?
-local function seen()
-  local visible = View.visible()
+local function seen(view)
+  local visible = view or View.visible()
   return vim.iter(all_running()):find(function(turn) return turn.view == visible end)
 end
 
@@ -81,20 +95,50 @@ local function view_of(conversation)
   return view
 end
 
+--- The page of a conversation as it was: read from the log where it is not here.
+---@param title string
+---@param done fun(view: aside.View)
+function M.read(conversation, title, done)
+  local known = View.of(conversation)
+  if known then return done(known) end
+  local all = {}
+  local function page(after)
+    client.request('aside/conversation/read', { conversationId = conversation, after = after }, function(result)
+      vim.list_extend(all, result.turns)
+      if result.next then return page(result.next) end
+      local view = View.of(conversation) or View.new()
+      view.conversation, view.title = conversation, title ~= '' and title or 'a new conversation'
+      updates.replay(view, all)
+      -- One that runs goes on on the new page.
+      for _, turn in ipairs(all_running()) do
+        if turn.conversation == conversation then
+          turn.view = view
+          view:set_busy(true)
+        end
+      end
+      done(view)
+    end)
+  end
+  page()
+end
+
 ---@class aside.Ask
 ---@field message string
 ---@field attachments? table[]
 ---@field anchor? aside.Anchor
 ---@field new? boolean begin another conversation
+---@field view? aside.View the conversation that is meant, in place of the one on the screen
+---@field missing? string[] words after `@` that name nothing
 
 --- Starts a turn: in the conversation on the screen, else in another one.
 ---@param ask aside.Ask
 ---@param root string
 local function start(ask, root)
-  local view = not ask.new and View.visible() or View.new()
+  local view = ask.view or not ask.new and View.visible() or View.new()
   view.anchor = ask.anchor or view.anchor
-  view.title = view.conversation and view.title or ask.message
-  view:said(ask.message)
+  view.title = view.conversation and view.title or log.short(ask.message, 100)
+  require('aside.message').remember(ask.message)
+  view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
   view:show()
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
   client.request('aside/turn/start', {
@@ -102,8 +146,8 @@ local function start(ask, root)
     attachments = ask.attachments,
     conversationId = view.conversation,
     turnId = turn.id,
-    model = M.choice.model,
-    mode = M.choice.mode,
+    model = View.choice.model,
+    mode = View.choice.mode,
     root = vim.uri_from_fname(root),
   }, function(result)
     turn.conversation, view.conversation = result.conversationId, result.conversationId
@@ -114,16 +158,17 @@ end
 --- out of sight, the person says what is meant.
 ---@param ask aside.Ask
 function M.ask(ask)
-  local root = client.root(ask.anchor and ask.anchor.buf or vim.api.nvim_get_current_buf())
+  local root = client.root(ask.anchor and ask.anchor.buf or M.code())
   local function steer(turn)
-    local more = vim.tbl_map(require('aside.attachments').as_text, ask.attachments or {})
+    local more = vim.tbl_map(attachments.as_text, ask.attachments or {})
     turn.view:show()
     client.request('aside/turn/steer', { turnId = turn.id, message = ask.message .. table.concat(more) })
   end
   client.ready(function()
     local hidden = all_running()
-    if not ask.new and seen() then return steer(seen()) end
-    if ask.new or View.visible() or #hidden == 0 then return start(ask, root) end
+    local meant = not ask.new and seen(ask.view)
+    if meant then return steer(meant) end
+    if ask.new or ask.view or View.visible() or #hidden == 0 then return start(ask, root) end
     table.insert(hidden, 1, { name = 'a new conversation' })
     which('Ask in: ', hidden, function(item)
       if item.view then return steer(item) end
@@ -134,11 +179,7 @@ end
 
 --- Closes the windows of all answers.
 function M.hide()
-  local view = View.visible()
-  while view do
-    view:hide()
-    view = View.visible()
-  end
+  vim.iter(View.all()):each(function(view) view:hide() end)
 end
 
 --- Goes to the answer: the one on the screen, else one that is being written, else the last one. In it, hides it.
@@ -190,40 +231,33 @@ function M.undo()
   which('Undo: ', lasts, undo)
 end
 
-local function resume(conversation)
+---@param item { conversationId: string, title?: string }
+local function resume(item)
+  local conversation = item.conversationId
   local function begun(result) begin(view_of(conversation), result.turnId, conversation) end
-  client.request('aside/turn/resume', { conversationId = conversation }, begun)
-end
-
---- How long ago a time was, in words.
----@param time string RFC 3339
-local function age(time)
-  -- Both as if they were local.
-  local now = os.time(os.date('!*t') --[[@as std.osdateparam]])
-  local seconds = now - vim.fn.strptime('%Y-%m-%dT%H:%M:%S', time:sub(1, 19))
-  for _, unit in ipairs({ { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }) do
-    local count = math.floor(seconds / unit[1])
-    if count > 0 then return ('%d %s%s ago'):format(count, unit[2], count == 1 and '' or 's') end
-  end
-  return 'just now'
+  M.read(
+    conversation,
+    item.title or '',
+    function() client.request('aside/turn/resume', { conversationId = conversation }, begun) end
+  )
 end
 
 --- Goes on with the interrupted turn of a conversation: the one given, that on the screen, or the one that is picked.
----@param conversation? string
-function M.resume(conversation)
+---@param item? { conversationId: string, title?: string }
+function M.resume(item)
   client.ready(function()
-    if conversation then return resume(conversation) end
+    if item then return resume(item) end
     client.request('aside/conversation/list', { limit = 200 }, function(result)
-      local items = vim.tbl_filter(function(item) return item.status == 'interrupted' end, result.items)
+      local items = vim.tbl_filter(function(each) return each.status == 'interrupted' end, result.items)
       local visible = View.visible()
-      local function is_seen(item) return visible and item.conversationId == visible.conversation end
-      local item = vim.iter(items):find(is_seen)
-      if item then return resume(item.conversationId) end
+      local function is_seen(each) return visible and each.conversationId == visible.conversation end
+      local found = vim.iter(items):find(is_seen)
+      if found then return resume(found) end
       if #items == 0 then return log.say('no turn was interrupted', 'WarningMsg') end
       local function named(each)
-        return { name = ('%s · %s'):format(log.short(each.title, 60), age(each.updatedAt)), id = each.conversationId }
+        return { name = ('%s · %s'):format(log.short(each.title, 60), time.age(each.updatedAt)), item = each }
       end
-      which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.id) end)
+      which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.item) end)
     end)
   end)
 end
@@ -238,72 +272,11 @@ function M.abandon(why)
   end
 end
 
-local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
-
---- A text with one line break at its end.
-local function ended(text) return text:gsub('\n+$', '') .. '\n' end
-
---- Shows an update, by its kind. Other kinds are not shown.
----@type table<string, fun(view: aside.View, update: table, turn: aside.Turn)>
-local kinds = {
-  text = function(view, update) view:piece('text', update.step, update.text) end,
-  reasoning = function(view, update) view:piece('reasoning', update.step, update.text) end,
-  toolCall = function(view, update) view:line(update.callId, update.title) end,
-  toolOutput = function(view, update, turn)
-    turn.printed[update.callId] = true
-    view:output(update.callId, update.text)
-  end,
-  edit = function(view, update, turn)
-    for _, change in ipairs(update.changes) do
-      local text = change.diff or change.missing
-      -- A new file without text has no diff.
-      if text and text ~= '' then
-        turn.printed[update.callId] = true
-        view:output(update.callId, ended(text))
-      end
-    end
-  end,
-  toolResult = function(view, update, turn)
-    local summary = vim.split(vim.trim(update.summary or ''), '\n')
-    if #summary > 1 and not turn.printed[update.callId] then view:output(update.callId, ended(update.summary)) end
-    local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
-    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
-    -- Why it failed is said whole.
-    local cut = status ~= 'ok' and #summary == 1 and not View.has_room(sign)
-    if cut then view:output(update.callId, summary[1] .. '\n') end
-    view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
-  end,
-  question = function(view, update)
-    if update.outcome then
-      view:finish(update.promptId, update.text)
-    else
-      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
-    end
-  end,
-  inquiry = function(view, update)
-    for _, call in ipairs(update.callIds) do
-      view:line('inquiry ' .. call, 'a question goes to a model')
-      if update.status ~= 'asked' then view:finish('inquiry ' .. call, update.status) end
-    end
-  end,
-  steered = function(view, update) view:said(update.text) end,
-  retry = function(view, update)
-    if update.discardStep then view:discard(update.discardStep) end
-    view:note(('%s — sent again in %.1f s.'):format(update.reason:gsub('%.$', ''), update.afterMs / 1000))
-  end,
-  notice = function(view, update) view:note(update.text) end,
-  title = function(view, update)
-    view.title = update.title
-    view:redraw()
-  end,
-}
-
 --- The notification `aside/turn/update`.
 function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
-  local show = kinds[params.update.kind]
-  if show and turn.view:exists() then show(turn.view, params.update, turn) end
+  updates.show(turn.view, params.update)
 end
 
 --- What a person can do about a refusal.
@@ -313,8 +286,7 @@ local HINTS = { not_trusted = ' :Aside trust shows what trust means.' }
 function M.complete(params)
   local turn, outcome = turns[params.turnId], params.outcome
   if not turn then return end
-  local notes = { cancelled = 'Cancelled.', interrupted = 'Interrupted. :Aside resume goes on.' }
-  if notes[outcome] then turn.view:note(notes[outcome]) end
+  if outcome ~= 'failed' then updates.close(turn.view, outcome) end
   for _, refusal in ipairs(params.refusals) do
     turn.view:note(refusal.text .. (HINTS[refusal.reason] or ''))
   end

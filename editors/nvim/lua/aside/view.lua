@@ -1,5 +1,6 @@
 --- An answer on the screen: a page of markdown in a float beside the code, or in a split. What comes in is written
 --- twenty times a second at the most.
+local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
 
@@ -26,10 +27,20 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field row integer the first line, from 0
 ---@field last integer the last line
 
+--- What a conversation took.
+---@class aside.Spent
+---@field before number US dollars of the turns before
+---@field turn_cost? number US dollars of the last turn; nil where there is no price
+---@field turn_tokens integer of the last turn
+---@field last integer tokens of the last request, with its response
+---@field window? integer tokens that the model can take
+
 ---@class aside.View
 ---@field buf integer
+---@field message? integer the buffer in which the person writes to it
 ---@field conversation? string
 ---@field title string
+---@field spent aside.Spent
 ---@field anchor? aside.Anchor
 ---@field busy boolean
 ---@field lines table<string, aside.Line>
@@ -37,10 +48,14 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field private pieces string[] text that is not written yet
 ---@field private below integer lines below the text that is being written
 ---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
----@field private steps table<integer, integer> lines that stood there before a step
+---@field private steps table<integer, integer> lines that stood there before a step of the last turn
+---@field private turn? string the last turn
 ---@field private timer? uv.uv_timer_t
 ---@field private placed? vim.api.keyset.win_config
-local View = {}
+local View = {
+  --- Options of the next turns, set by `:Aside model` and `:Aside mode`; and the mode that is configured.
+  choice = {}, ---@type { model?: string, mode?: string, configured?: string }
+}
 View.__index = View
 
 local views = {} ---@type table<integer, aside.View> by buffer
@@ -48,20 +63,19 @@ local views = {} ---@type table<integer, aside.View> by buffer
 ---@return aside.View
 function View.new()
   -- One that nobody sees and nobody writes is not kept.
-  for buf, view in pairs(views) do
-    if not view.busy and not view:window() then
-      views[buf] = nil
-      pcall(vim.api.nvim_buf_delete, buf, { force = true })
-    end
+  for _, view in pairs(views) do
+    if not view.busy and not view:window() and not view:has_draft() then view:forget() end
   end
   local buf = vim.api.nvim_create_buf(false, true)
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
+  fields.spent = { before = 0, turn_tokens = 0, last = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
   vim.bo[buf].bufhidden, vim.bo[buf].undolevels, vim.bo[buf].modifiable = 'hide', -1, false
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
+  vim.api.nvim_buf_set_name(buf, 'aside://answer/' .. buf)
   pcall(vim.treesitter.start, buf, 'markdown')
   -- The turn goes on after the person wipes out the page.
   local function forget() views[buf] = nil end
@@ -70,17 +84,38 @@ function View.new()
   local group = vim.api.nvim_create_augroup('aside.view', {})
   vim.api.nvim_create_autocmd(moved, { group = group, callback = View.stand_aside })
   config.map('hide', buf, function() self:hide() end)
-  config.map('pin', buf, function() self:pin() end)
-  config.map('reply', buf, function() vim.cmd('Aside ask') end)
+  config.map('pin', buf, function() require('aside.pane').show(self) end)
+  config.map('reply', buf, function() require('aside.pane').reply(self) end)
   return self
 end
+
+--- Whether the person began to write to it.
+---@return boolean
+function View:has_draft()
+  local buf = self.message
+  return buf ~= nil
+    and vim.api.nvim_buf_is_valid(buf)
+    and vim.iter(vim.api.nvim_buf_get_lines(buf, 0, -1, true)):join('') ~= ''
+end
+
+--- All that are kept.
+---@return aside.View[]
+function View.all() return vim.tbl_values(views) end
 
 --- The one that the person is in, else one that is on the screen; else none.
 ---@return aside.View?
 function View.visible()
   local wins = vim.api.nvim_tabpage_list_wins(0)
   table.insert(wins, 1, vim.api.nvim_get_current_win())
-  return vim.iter(wins):map(function(win) return views[vim.api.nvim_win_get_buf(win)] end):next()
+  local by_message = {}
+  for _, view in pairs(views) do
+    by_message[view.message or 0] = view
+  end
+  local function of(win)
+    local buf = vim.api.nvim_win_get_buf(win)
+    return views[buf] or by_message[buf]
+  end
+  return vim.iter(wins):map(of):next()
 end
 
 --- The one of a conversation, or the one that was made last.
@@ -107,10 +142,10 @@ function View:rows(win)
   return unfolded > vim.o.lines and unfolded or vim.api.nvim_win_text_height(win, {}).all
 end
 
---- Whether it is in a float, and not in a split.
+--- Whether it is in a float beside the code, and not in a pane.
 function View:floats()
   local win = self:window()
-  return win and vim.api.nvim_win_get_config(win).relative ~= '' or false
+  return win and vim.api.nvim_win_get_config(win).relative ~= '' and not vim.w[win].aside_pane or false
 end
 
 --- The row of a float in a window where it does not cover the cursor's line: below it, else above.
@@ -157,7 +192,8 @@ function View:place()
   }
 end
 
-local function dress(win)
+--- Options of each window that shows an answer.
+function View.dress(win)
   local options = {
     wrap = true,
     linebreak = true,
@@ -181,15 +217,26 @@ function View:show(enter)
   if not self:window() then
     View.clear()
     local place = vim.tbl_extend('error', self:place(), { style = 'minimal', noautocmd = true })
-    dress(vim.api.nvim_open_win(self.buf, false, place))
+    View.dress(vim.api.nvim_open_win(self.buf, false, place))
     self:redraw()
   end
   if enter then vim.fn.win_gotoid(self:window() or 0) end
 end
 
+--- Removes it, with its windows.
+function View:forget()
+  self:hide()
+  views[self.buf] = nil
+  for _, buf in ipairs({ self.buf, self.message }) do
+    pcall(vim.api.nvim_buf_delete, buf, { force = true })
+  end
+end
+
 --- Closes its windows; the page is kept.
 function View:hide()
-  vim.iter(vim.fn.win_findbuf(self.buf)):each(function(win) pcall(vim.api.nvim_win_close, win, true) end)
+  for _, buf in ipairs({ self.message or self.buf, self.buf }) do
+    vim.iter(vim.fn.win_findbuf(buf)):each(function(win) pcall(vim.api.nvim_win_close, win, true) end)
+  end
 end
 
 --- Closes the float of an answer; one that is pinned stays. Gives back how to show it again.
@@ -199,16 +246,6 @@ function View.clear()
   return function()
     vim.iter(shown):filter(View.exists):each(function(view) view:show() end)
   end
-end
-
---- Moves it into a split of its own.
-function View:pin()
-  self:hide()
-  vim.cmd('botright vertical sbuffer ' .. self.buf)
-  dress(0)
-  vim.wo.winfixwidth = true
-  self:redraw()
-  vim.cmd('normal! G')
 end
 
 --- Changes the page, and follows its end in each window where the cursor is there.
@@ -238,13 +275,28 @@ function View:redraw()
   local win = self:window()
   if not win or vim.fn.win_id2win(win) == 0 then return end
   if not self:floats() then
-    vim.wo[win][0].winbar = ' ' .. self.title:gsub('%%', '%%%%')
+    vim.wo[win][0].winbar = (' %s%%<%%= %s '):format(self.title:gsub('%%', '%%%%'), self:facts():gsub('%%', '%%%%'))
     return
   end
   local place = self:place()
   if vim.deep_equal(place, self.placed) then return end
   self.placed = place
   vim.api.nvim_win_set_config(win, place)
+end
+
+--- The model and the mode of the next turn, what the conversation cost, and how full the model's window is.
+---@return string
+function View:facts()
+  local choice, spent = View.choice, self.spent
+  local cost = spent.before + (spent.turn_cost or 0)
+  local full = spent.window and spent.last > 0 and spent.last / spent.window
+  local parts = {
+    vim.fs.basename(choice.model or client.status.model or 'no model yet'),
+    choice.mode or choice.configured or nil,
+    cost > 0 and ('$%.4f'):format(cost) or nil,
+    full and ('%d %% of %dk'):format(math.ceil(full * 100), spent.window / 1000) or nil,
+  }
+  return vim.iter(vim.spairs(parts)):map(function(_, part) return part end):join(' · ')
 end
 
 --- Makes room for the line of the cursor.
@@ -315,17 +367,25 @@ function View:paragraph(text)
   end
 end
 
---- Adds a message of the person.
-function View:said(text) self:paragraph('> ' .. text:gsub('\n', '\n> ')) end
+--- Adds a message of the person, and what went along with it.
+---@param along? string
+function View:said(text, along)
+  local rest = along and along ~= '' and ('\n> (with %s)'):format(along) or ''
+  self:paragraph('> ' .. text:gsub('\n', '\n> ') .. rest)
+end
+
+--- A turn begins, or goes on: what is told of it from now on is not of the one before.
+---@param id? string
+function View:begin_turn(id)
+  self.steps = {}
+  if id and id == self.turn then return end
+  local spent = self.spent
+  self.turn, spent.before = id, spent.before + (spent.turn_cost or 0)
+  spent.turn_cost, spent.turn_tokens = nil, 0
+end
 
 --- Something to know.
 function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
-
---- The whole page anew.
-function View:set(text)
-  self:change(function() vim.api.nvim_buf_set_lines(self.buf, 0, -1, true, vim.split(vim.trim(text), '\n')) end)
-  self.tail, self.below = 'paragraph', 0
-end
 
 --- A line that stands for something which runs: a tool, or a question. One that was interrupted runs again.
 ---@param waits? boolean for a person
@@ -384,6 +444,20 @@ function View:finish(id, text, highlight)
   if line.partial ~= '' then self:output(id, '\n') end
   line.running = false
   self:remark(line, text, highlight or 'Comment')
+end
+
+--- Marks whatever runs still as over.
+function View:finish_all(outcome)
+  for id, line in pairs(self.lines) do
+    if line.running then self:finish(id, outcome) end
+  end
+end
+
+--- Whether a tool printed anything.
+---@return boolean
+function View:has_output(id)
+  local line = self.lines[id]
+  return line ~= nil and (line.lines > 0 or line.partial ~= '')
 end
 
 --- Whether all of a text has room beside a line.

@@ -1,0 +1,198 @@
+--- The home of a conversation: its page, and below it the message that the person writes. A split or a float, as it is
+--- configured; one in each tab page.
+local View = require('aside.view')
+local client = require('aside.client')
+local config = require('aside.config')
+local log = require('aside.log')
+local message = require('aside.message')
+local turn = require('aside.turn')
+
+local M = {}
+
+local LEAST, MOST = 3, 10 -- rows of the message
+
+---@class aside.Pane
+---@field view aside.View
+---@field page integer window
+---@field message integer window
+
+local panes = {} ---@type table<integer, aside.Pane> by tab page
+
+--- The one of this tab page.
+---@return aside.Pane?
+local function here()
+  local pane = panes[vim.api.nvim_get_current_tabpage()]
+  local function is_there(win) return vim.api.nvim_win_is_valid(win) end
+  return pane and is_there(pane.page) and is_there(pane.message) and pane or nil
+end
+
+---@param pane aside.Pane
+local function close(pane)
+  for _, win in ipairs({ pane.message, pane.page }) do
+    -- The last window of all stays.
+    pcall(vim.api.nvim_win_close, win, true)
+  end
+end
+
+--- The rows that the message takes.
+local function rows(buf) return math.min(math.max(vim.api.nvim_buf_line_count(buf), LEAST), MOST) end
+
+--- The windows of a float: in the middle, the message below the page.
+---@return vim.api.keyset.win_config page
+---@return vim.api.keyset.win_config message
+local function floats(buf)
+  local width = math.max(20, math.min(config.get().width + 20, vim.o.columns - 4))
+  local height = math.max(3, vim.o.lines - vim.o.cmdheight - rows(buf) - 7)
+  local common = { relative = 'editor', width = width, border = 'rounded', zindex = 40 }
+  common.col = math.floor((vim.o.columns - width) / 2) - 1
+  local page = vim.tbl_extend('force', common, { row = 0, height = height })
+  return page, vim.tbl_extend('force', common, { row = height + 2, height = rows(buf) })
+end
+
+--- The windows of a split.
+---@return vim.api.keyset.win_config page
+---@return vim.api.keyset.win_config message
+local function splits(place, buf)
+  local page = { split = place, win = -1 } ---@type vim.api.keyset.win_config
+  if place == 'below' then
+    page.height = math.floor(vim.o.lines / 2)
+  else
+    page.width = math.max(20, math.min(config.get().width, math.floor(vim.o.columns / 2)))
+  end
+  return page, { split = 'below', height = rows(buf) }
+end
+
+--- Keeps the message as high as it is long.
+---@param pane aside.Pane
+local function fit(pane)
+  if not vim.api.nvim_win_is_valid(pane.message) then return end
+  local buf = vim.api.nvim_win_get_buf(pane.message)
+  if vim.api.nvim_win_get_config(pane.message).relative == '' then
+    if vim.api.nvim_win_get_height(pane.message) ~= rows(buf) then
+      vim.api.nvim_win_set_height(pane.message, rows(buf))
+    end
+    return
+  end
+  local page, below = floats(buf)
+  vim.api.nvim_win_set_config(pane.page, page)
+  vim.api.nvim_win_set_config(pane.message, below)
+end
+
+--- Opens its windows, in none of which the cursor is yet.
+---@param view aside.View
+---@return aside.Pane
+local function open(view)
+  local buf, place = message.buffer(view), config.get().pane
+  local page, below = (place == 'float' and floats or splits)(place == 'float' and buf or place, buf)
+  local pane = { view = view, page = 0, message = 0 } ---@type aside.Pane
+  pane.page = vim.api.nvim_open_win(view.buf, false, page)
+  vim.w[pane.page].aside_pane = true
+  if place ~= 'float' then below.win = pane.page end
+  pane.message = vim.api.nvim_open_win(buf, false, below)
+  panes[vim.api.nvim_get_current_tabpage()] = pane
+  vim.api.nvim_create_autocmd('WinClosed', {
+    group = vim.api.nvim_create_augroup('aside.pane', { clear = false }),
+    pattern = { tostring(pane.page), tostring(pane.message) },
+    once = true,
+    callback = vim.schedule_wrap(function() close(pane) end),
+  })
+  return pane
+end
+
+--- Shows a conversation in it, and puts the cursor into the message.
+---@param view aside.View
+function M.show(view)
+  local pane = here()
+  if not pane or pane.view ~= view then view:hide() end
+  pane = here()
+  if not pane then
+    View.clear()
+    pane = open(view)
+  end
+  pane.view = view
+  local buf = message.buffer(view)
+  vim.api.nvim_win_set_buf(pane.page, view.buf)
+  vim.api.nvim_win_set_buf(pane.message, buf)
+  View.dress(pane.page)
+  message.dress(pane.message)
+  local stiff = config.get().pane == 'below' and 'winfixheight' or 'winfixwidth'
+  vim.wo[pane.page][0][stiff], vim.wo[pane.message][0].winfixheight = true, true
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI', 'TextChangedP', 'VimResized' }, {
+    group = vim.api.nvim_create_augroup('aside.pane.fit.' .. buf, {}),
+    buffer = buf,
+    callback = function() fit(pane) end,
+  })
+  fit(pane)
+  view:redraw()
+  local function last(win)
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win)), 0 })
+  end
+  last(pane.page)
+  last(pane.message)
+  vim.api.nvim_win_call(pane.page, function() vim.cmd('normal! zb') end)
+  vim.api.nvim_set_current_win(pane.message)
+  -- What the mode is where nobody chose one.
+  client.ready(function()
+    client.request('aside/config/read', { key = 'conversation.mode' }, function(result)
+      local value = result.values[1]
+      View.choice.configured = value and value.value or nil
+      view:redraw()
+    end)
+  end)
+end
+
+--- Goes to the message below a conversation, and writes on.
+---@param view aside.View
+function M.reply(view)
+  M.show(view)
+  vim.cmd('startinsert!')
+end
+
+--- Closes it; or opens it with the conversation on the screen, the last one of this Neovim, else the last one that there
+--- is.
+---@param options { new?: boolean, words?: string }
+function M.toggle(options)
+  local pane = here()
+  if pane and not options.new and not options.words then return close(pane) end
+  local function show(view)
+    M.show(view)
+    if options.words then message.add(view, options.words) end
+  end
+  local view = not options.new and (View.visible() or View.of())
+  if view then return show(view) end
+  client.ready(function()
+    local function fresh()
+      local new = View.new()
+      new.title = 'a new conversation'
+      show(new)
+    end
+    if options.new then return fresh() end
+    client.request('aside/conversation/list', { limit = 1 }, function(result)
+      local item = result.items[1]
+      if not item then return fresh() end
+      turn.read(item.conversationId, item.title, show)
+    end, function(err)
+      log.fail(err.message)
+      fresh()
+    end)
+  end)
+end
+
+--- Takes away whatever of answers lies over the code: floats beside it, and a pane that floats. Gives back how to show it
+--- again.
+---@return fun()
+function M.clear()
+  local again, pane = View.clear(), here()
+  if not pane or vim.api.nvim_win_get_config(pane.page).relative == '' then return again end
+  local view, win = pane.view, vim.api.nvim_get_current_win()
+  close(pane)
+  if not vim.api.nvim_win_is_valid(win) then vim.cmd('wincmd p') end
+  return function()
+    again()
+    local code = vim.api.nvim_get_current_win()
+    if view:exists() then M.show(view) end
+    vim.api.nvim_set_current_win(code)
+  end
+end
+
+return M

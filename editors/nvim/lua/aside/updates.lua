@@ -1,0 +1,110 @@
+--- What comes of a turn, on the page of its conversation: while it runs, and read from the log later.
+local View = require('aside.view')
+local log = require('aside.log')
+
+local M = {}
+
+local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
+
+--- A text with one line break at its end.
+local function ended(text) return text:gsub('\n+$', '') .. '\n' end
+
+--- What of the model's window the last request took, and what the conversation cost.
+---@param view aside.View
+---@param update table<string, integer>
+local function count(view, update)
+  local used = update.inputTokens + update.cacheReadTokens + update.cacheWriteTokens + update.outputTokens
+  local spent = view.spent
+  -- An update tells of the turn so far, so what is new in it is the last request.
+  spent.last, spent.turn_tokens = used - spent.turn_tokens, used
+  spent.turn_cost, spent.window = update.costUsd, update.contextWindow or spent.window
+  view:redraw()
+end
+
+--- Shows an update, by its kind. Other kinds are not shown.
+---@type table<string, fun(view: aside.View, update: table)>
+local kinds = {
+  text = function(view, update) view:piece('text', update.step, update.text) end,
+  reasoning = function(view, update) view:piece('reasoning', update.step, update.text) end,
+  toolCall = function(view, update) view:line(update.callId, update.title) end,
+  toolOutput = function(view, update) view:output(update.callId, update.text) end,
+  edit = function(view, update)
+    for _, change in ipairs(update.changes) do
+      local text = change.diff or change.missing
+      -- A new file without text has no diff.
+      if text and text ~= '' then view:output(update.callId, ended(text)) end
+    end
+  end,
+  toolResult = function(view, update)
+    local summary = vim.split(vim.trim(update.summary or ''), '\n')
+    if #summary > 1 and not view:has_output(update.callId) then view:output(update.callId, ended(update.summary)) end
+    local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
+    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
+    -- Why it failed is said whole.
+    local cut = status ~= 'ok' and #summary == 1 and not View.has_room(sign)
+    if cut then view:output(update.callId, summary[1] .. '\n') end
+    view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
+  end,
+  question = function(view, update)
+    if update.outcome then
+      view:finish(update.promptId, update.text)
+    else
+      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
+    end
+  end,
+  inquiry = function(view, update)
+    for _, call in ipairs(update.callIds) do
+      view:line('inquiry ' .. call, 'a question goes to a model')
+      if update.status ~= 'asked' then view:finish('inquiry ' .. call, update.status) end
+    end
+  end,
+  steered = function(view, update) view:said(update.text) end,
+  retry = function(view, update)
+    if update.discardStep then view:discard(update.discardStep) end
+    view:note(('%s — sent again in %.1f s.'):format(update.reason:gsub('%.$', ''), update.afterMs / 1000))
+  end,
+  notice = function(view, update) view:note(update.text) end,
+  title = function(view, update)
+    view.title = update.title
+    view:redraw()
+  end,
+  usage = count,
+}
+
+---@param view aside.View
+function M.show(view, update)
+  local show = kinds[update.kind]
+  if show and view:exists() then show(view, update) end
+end
+
+--- How a turn ended, where that is not with its answer.
+local NOTES = {
+  cancelled = 'Cancelled.',
+  failed = 'Failed.',
+  interrupted = 'Interrupted. :Aside resume goes on.',
+}
+
+--- Says how a turn ended.
+---@param view aside.View
+---@param outcome string
+function M.close(view, outcome)
+  if NOTES[outcome] then view:note(NOTES[outcome]) end
+end
+
+--- Writes turns that ran before on an empty page.
+---@param view aside.View
+---@param turns { message: string, updates: table[], outcome?: string }[]
+function M.replay(view, turns)
+  for _, turn in ipairs(turns) do
+    view:begin_turn()
+    view:said(turn.message)
+    for _, update in ipairs(turn.updates) do
+      M.show(view, update)
+    end
+    view:finish_all('interrupted')
+    M.close(view, turn.outcome or 'interrupted')
+  end
+  view:flush()
+end
+
+return M

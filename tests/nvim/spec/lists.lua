@@ -1,0 +1,124 @@
+local T = require('harness')
+local test = T.test
+
+local TALK = '[[reply]]\nrepeat = true\nsay = [{ text = "I answer." }]'
+
+test('conversations are picked, read and gone on with, forked, renamed and deleted', { script = TALK }, function()
+  T.ask('Aside ask first question')
+  T.ask('Aside! ask second question')
+  local function one(text)
+    return function(texts)
+      local today = os.date('%Y-%m-%d ')
+      for _, found in ipairs(texts) do
+        T.equal(found:sub(1, #today), today)
+      end
+      return vim.iter(texts):find(function(found) return vim.endswith(found, ' · ' .. text) end)
+    end
+  end
+  local function is_shown(what)
+    T.wait(what .. ' is shown', function()
+      local view = require('aside.view').visible()
+      return vim.bo.filetype == 'aside-message' and view and view.title == what
+    end)
+  end
+  T.picks('Aside conversations', one('first question · 1 turn'))
+  is_shown('first question')
+  T.equal(T.page(), '> first question\n\nI answer.')
+  T.ask('Aside ask more')
+  T.has(T.page(), '> more\n\nI answer.')
+  T.picks('Aside rename', 'The first')
+  is_shown('The first')
+  T.picks('Aside conversations', one('second question · 1 turn'))
+  is_shown('second question')
+  local before = require('aside.view').visible().conversation
+  vim.cmd('Aside fork')
+  T.wait('the fork is there', function() return require('aside.view').visible().conversation ~= before end)
+  is_shown('second question')
+  T.equal(T.page(), '> second question\n\nI answer.')
+  vim.cmd('Aside hide')
+  T.picks('Aside delete', one('The first · 2 turns'), 'Keep it')
+  T.picks('Aside delete', one('The first · 2 turns'), 'Delete it for good')
+  T.says('deleted The first')
+  vim.cmd('Aside conversations The')
+  T.says('there are no conversations')
+  T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1)
+end)
+
+test('an interrupted conversation is resumed from the list', {
+  script = '[[reply]]\nwhen = { step = 1 }\nrepeat = true\nsay = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]\n'
+    .. '[[reply]]\nsay = [{ text = "I went on." }]',
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return require('aside.client').client == nil end)
+  require('aside.view').of():forget()
+  T.picks('Aside conversations', function(texts)
+    T.has(texts[1], 'go · 1 turn · interrupted')
+    return texts[1]
+  end)
+  T.wait('it is as it was', function() return T.page():find('> go\n\n`Assistant: Go on?`', 1, true) end)
+  T.has(T.page(), 'Interrupted. :Aside resume goes on.')
+  vim.cmd('Aside resume')
+  T.wait('it waits again', function()
+    local open = require('aside.prompt').open()[1]
+    return open and not open.resumable
+  end)
+  T.picks('Aside answer', 'Yes')
+  T.ended()
+  T.has(T.page(), 'I went on.')
+end)
+
+test('model and mode are chosen for the next turns', { script = TALK }, function()
+  local model = vim.env.ASIDE_ASSISTANT__MODEL
+  vim.cmd('Aside mode fast')
+  T.says('there is no mode fast; there are ask, edits, plan, auto')
+  T.picks('Aside mode', 'plan')
+  T.says('the next turns have mode plan')
+  vim.cmd('Aside model ' .. model)
+  T.says('the next turns have model rehearsal/')
+  T.ask('Aside ask go')
+  local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
+  T.equal({ start.params.model, start.params.mode }, { model, 'plan' })
+  vim.cmd('Aside model')
+  T.says('no provider is usable')
+end)
+
+test('a model is picked from those of the providers', {
+  config = { settings = { providers = { anthropic = { base_url = 'http://127.0.0.1:9' } } } },
+  script = TALK,
+}, function()
+  vim.env.ANTHROPIC_API_KEY = 'none'
+  T.picks('Aside model', function(texts) return texts[1] end)
+  vim.env.ANTHROPIC_API_KEY = nil
+  local model = assert(require('aside.view').choice.model)
+  T.equal(model:match('^anthropic/'), 'anthropic/')
+  T.equal(vim.fn.getcompletion('Aside model ' .. model, 'cmdline')[1], model)
+end)
+
+test('trust is asked for with all that it would change', {
+  untrusted = true,
+  files = { ['aside.toml'] = '[conversation.tools.lint]\nsource = "local"\ncommand = ["sh", "tools/lint.sh"]\n' },
+  script = TALK,
+}, function()
+  T.picks('Aside trust', false)
+  T.picks('Aside trust', 'Trust this folder')
+  T.says('trusted: /')
+  T.picks('Aside trust', 'Trust it no more')
+  T.says('trusted no more: /')
+end)
+
+test('what there is not is said with what there is', { script = TALK }, function()
+  vim.cmd('Aside frobnicate')
+  T.says('there is no :Aside frobnicate; there are answer, ask, cancel')
+  vim.cmd('Aside cancel')
+  T.says('no turn runs')
+  vim.cmd('Aside undo')
+  T.says('no turn was started here')
+  vim.cmd('Aside answer')
+  T.says('nothing waits for an answer')
+  vim.cmd('Aside resume')
+  T.says('no turn was interrupted')
+  vim.cmd('Aside show')
+  T.says('there is no answer yet')
+end)

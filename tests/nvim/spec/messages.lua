@@ -1,0 +1,184 @@
+local T = require('harness')
+local test = T.test
+
+test('a list that a server may send to any editor opens nothing, and answers nothing', {}, function()
+  local ask = require('aside.handlers')['window/showMessageRequest']
+  T.equal(ask(nil, { type = 3, message = 'Run it?', actions = { { title = 'Yes' } } }), vim.NIL)
+  T.equal({ #T.shown, T.said }, { 0, { 'Aside: Run it?' } })
+end)
+
+test('the help file is made of the annotations', {}, function()
+  local made = vim
+    .system({ vim.v.progpath, '--clean', '-l', T.repository .. '/tests/nvim/help.lua' }, { text = true })
+    :wait()
+  T.equal(
+    made.stdout .. made.stderr,
+    T.text(T.plugin .. '/doc/aside.txt') .. '\n',
+    'run tests/nvim/help.lua > doc/aside.txt'
+  )
+end)
+
+test('what the samples answer is shown, and each method of the plugin has samples', {}, function()
+  local samples, client = require('wire').samples(), require('aside.client')
+  local asked = {}
+  client.ready = function(act) act() end
+  client.request = function(method, params, done)
+    local name = method:gsub('^aside/', ''):gsub('/', '-')
+    asked[method] = params
+    if done then done(samples[name .. '-result.json'].result) end
+  end
+  local function second(texts) return texts[2] end
+  vim.env.TZ = 'UTC'
+  samples['conversation-read-result.json'].result.next = nil
+  T.picks('Aside conversations', function(texts)
+    T.equal(texts, {
+      '2025-05-30 09:02 · Tidy the imports · 3 turns · $0.09 · waiting',
+      '2025-05-29 17:01 · Why are imports sorted? · 1 turn',
+    })
+    return texts[1]
+  end)
+  T.has(T.page(), '> Tidy the imports of src/main.rs\n\nI will look at the imports first.\n\n`read_file`')
+  vim.cmd('Aside hide')
+  T.picks('Aside rename', second, 'Sorting')
+  T.equal(asked['aside/conversation/rename'], { conversationId = 'c-1b7', title = 'Sorting' })
+  T.picks('Aside delete', second, 'Delete it for good')
+  T.equal(asked['aside/conversation/delete'], { conversationId = 'c-1b7' })
+  T.picks('Aside fork', second)
+  vim.cmd('Aside hide')
+  T.picks('Aside model', function(texts)
+    T.equal(texts, { 'anthropic/claude-opus-5-5 · $4 in, $20 out', 'mine/tiny' })
+    return texts[2]
+  end)
+  local shown
+  local page = require('aside.page')
+  page.ask = function(_, _, lines, _, act)
+    shown = table.concat(lines, '\n')
+    act()
+  end
+  T.picks('Aside trust', 'Trust this folder')
+  for _, part in ipairs({
+    'tool lint: sh tools/lint.sh',
+    'mcpServer db: bin/db db.ini with DB_KEY',
+    'mcpServer docs: https://docs.example.org/mcp',
+    'assistant.reasoning = "high" (yours counts)',
+    'tools/lint.sh',
+    'sandbox',
+  }) do
+    T.has(shown, part)
+  end
+  T.equal(asked['aside/workspace/trust'].fingerprint, samples['workspace-preview-result.json'].result.fingerprint)
+  require('aside.turn').ask({ message = 'go' })
+  T.equal(require('aside.view').visible().conversation, 'c-2f1')
+  vim.cmd('Aside steer and this')
+  vim.cmd('Aside cancel')
+  vim.cmd('Aside undo')
+  T.says('put back /home/ada/demo/src/main.rs; what its commands')
+  require('aside.turn').resume({ conversationId = 'c-2f1' })
+  require('aside.prompt').load()
+  T.equal(require('aside.prompt').open()[1].text, 'Ship it?')
+  require('aside.prompt').settle(require('aside.prompt').open()[1], { action = 'cancel' }, function() end)
+  T.prompts(0)
+  -- Whatever the plugin sends was sent, and is in the table of methods; whatever the server may send has a handler.
+  local known = {}
+  for _, row in ipairs(vim.json.decode(T.text(T.repository .. '/editors/methods.json'))) do
+    known[row.method] = row.to
+  end
+  for name in vim.fs.dir(T.plugin .. '/lua/aside') do
+    for method in T.text(T.plugin .. '/lua/aside/' .. name):gmatch("'(aside/[%w/]+)'") do
+      assert(known[method], method .. ' is no method')
+      assert(known[method] == 'client' or asked[method], method .. ' was not sent')
+    end
+  end
+  for method, params in pairs(asked) do
+    T.sent[#T.sent + 1] = { method = method, params = params }
+  end
+end)
+
+test('every message of the samples is shown or acted on', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nfault = { stall = true }',
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.wait(
+    'it runs',
+    function() return require('aside.turn').running() and require('aside.view').visible().conversation end
+  )
+  local handlers, turn = require('aside.handlers'), require('aside.turn').running()
+  local samples, read = require('wire').samples(), {}
+  local names = vim.tbl_keys(samples)
+  -- Updates in their order, what ends the turn last.
+  local function order(name)
+    local sample = samples[name]
+    return sample.method == 'aside/turn/update' and sample.params.seq
+      or sample.method == 'aside/turn/completed' and 1000
+      or 500
+  end
+  table.sort(names, function(a, b) return order(a) == order(b) and a < b or order(a) < order(b) end)
+  for _, name in ipairs(names) do
+    local sample = samples[name]
+    local mine = sample.method and handlers[sample.method]
+    if mine and sample.params.turnId then
+      sample.params.turnId, sample.params.conversationId = turn.id, turn.conversation
+    end
+    if sample.method == 'aside/prompt' then
+      coroutine.wrap(mine)(nil, sample.params)
+      T.prompts(1)
+      require('aside.prompt').dismiss(sample.params.promptId)
+      read[name] = true
+    elseif mine and not sample.id then
+      mine(nil, sample.params)
+      read[name] = true
+    elseif name == 'tool-call-request.json' then
+      T.equal(mine(nil, sample.params).isError, true)
+      read[name] = true
+    elseif name == 'document-save-request.json' then
+      T.equal(select(2, mine(nil, sample.params)).message, 'it is not open')
+      read[name] = true
+    end
+  end
+  local page = T.page()
+  for _, part in ipairs({
+    'I will look at the imports first.',
+    '│ The file is small.',
+    '`Edit src/main.rs`',
+    '│ @@ -1,2 +1,2 @@',
+    '`Assistant: Keep the old file as a backup?`',
+    '> Leave the tests alone.',
+    '*The connection broke — sent again in 3.0 s.*',
+    '*The answer was cut at its token limit.*',
+    'Failed: The provider answered 500 six times; try again later.',
+    samples['completed-refusals.json'].params.refusals[1].tool,
+  }) do
+    T.has(page, part)
+  end
+  -- Whatever the server may send was sent.
+  for _, row in ipairs(vim.json.decode(T.text(T.repository .. '/editors/methods.json'))) do
+    if row.to == 'client' then
+      assert(handlers[row.method], row.method .. ' has no handler')
+      assert(
+        vim.iter(read):any(function(name) return samples[name].method == row.method end),
+        row.method .. ' was not read'
+      )
+    end
+  end
+end)
+
+test(
+  'a message goes to the notifier of the person as a whole, and is on the screen where no row is for it',
+  {},
+  function()
+    local notify, got = vim.notify, {}
+    vim.notify = function(...) got[#got + 1] = { ... } end
+    vim.cmd('Aside nonsense')
+    vim.notify = notify
+    T.has(got[1][1], 'there is no :Aside nonsense; there are answer, ask')
+    T.has(got[1][1], 'undo')
+    T.equal({ got[1][2], got[1][3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
+    vim.o.cmdheight = 0
+    vim.cmd('Aside undo')
+    T.has(T.screen(), 'Aside: no turn was started here')
+    T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
+    vim.o.cmdheight = 1
+  end
+)

@@ -1,0 +1,295 @@
+local T = require('harness')
+local test = T.test
+
+local TALK = '[[reply]]\nrepeat = true\nsay = [{ text = "I answer." }]'
+
+--- Opens the pane, and waits until the cursor is in the message.
+local function opens(command)
+  vim.cmd(command or 'Aside pane')
+  T.wait('the message is there', function() return vim.bo.filetype == 'aside-message' end)
+end
+
+--- Types, as a person does, with whatever is mapped.
+local function type_keys(keys) vim.api.nvim_feedkeys(vim.keycode(keys), 'xt', false) end
+
+--- The winbar of the window with the message, or of that above it.
+local function bar(above)
+  local win = above and vim.fn.win_getid(vim.fn.winnr('k')) or vim.api.nvim_get_current_win()
+  return vim.trim(vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str)
+end
+
+local function sends(keys)
+  T.outcomes = {}
+  type_keys(keys)
+  T.ended()
+end
+
+local function lines() return vim.api.nvim_buf_get_lines(0, 0, -1, true) end
+
+test('one command opens the pane and closes it; a message of several lines is written there and sent', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nwhen = { user = "/^one\\ntwo$/" }\nsay = [{ text = "Both." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  opens()
+  T.has(T.screen(), '@file goes along · /command · <CR> sends')
+  sends('ione<CR>two<Esc><CR>')
+  T.equal(T.page(), '> one\n> two\n\nBoth.')
+  T.equal(lines(), { '' })
+  vim.cmd('Aside pane')
+  T.wait('it is closed', function() return #vim.api.nvim_list_wins() == 1 end)
+  T.equal(vim.fn.bufname(), 'a.txt')
+  opens()
+  T.equal(T.page(), '> one\n> two\n\nBoth.', 'the same conversation')
+  vim.cmd('quit')
+  T.wait('both windows are closed', function() return #vim.api.nvim_list_wins() == 1 end)
+end)
+
+test('the message grows with its lines, and is sent in insert mode, too', { script = TALK }, function()
+  opens()
+  T.equal(vim.api.nvim_win_get_height(0), 3)
+  type_keys('i1<CR>2<CR>3<CR>4<CR>5')
+  vim.api.nvim_exec_autocmds('TextChangedI', { buffer = 0 })
+  T.equal(vim.api.nvim_win_get_height(0), 5)
+  sends('A6<C-s>')
+  T.has(T.page(), '> 1\n> 2\n> 3\n> 4\n> 56\n\nI answer.')
+end)
+
+test('earlier messages come back, the newest first, also in another Neovim', { script = TALK }, function()
+  T.ask('Aside ask from the command line')
+  T.ask('Aside! ask something else')
+  opens()
+  sends('iand<CR>more<Esc><CR>')
+  type_keys('ia draft<Up>')
+  T.equal(lines(), { 'and', 'more' })
+  type_keys('gg<Up>')
+  T.equal(lines(), { 'something else' })
+  type_keys('<Up>')
+  T.equal(lines(), { 'from the command line' })
+  type_keys('<Up>')
+  T.equal(lines(), { 'from the command line' }, 'there is none before it')
+  type_keys('<Down><Down>')
+  T.equal(lines(), { 'and', 'more' })
+  type_keys('<Down>')
+  T.equal(lines(), { 'a draft' })
+  local kept = vim.fn.stdpath('state') .. '/aside-messages'
+  T.equal(vim.fn.getfperm(kept), 'rw-------')
+  T.equal(vim.fn.readfile(kept), { '"from the command line"', '"something else"', '"and\\nmore"' })
+end)
+
+test('what goes along is listed above the message, is what its words name, and is gone with them', {
+  files = { ['a.txt'] = 'one\ntwo\nthree\n', ['b.txt'] = 'bee\n' },
+  script = [=[
+[[reply]]
+when = { attached = "/a.txt(.|\n)*two\nthree/" }
+say = [{ text = "I see." }]
+]=],
+}, function()
+  vim.o.columns = 200
+  vim.cmd.edit('a.txt')
+  opens('2,3Aside pane')
+  T.equal(lines(), { '@a.txt:2-3 ' })
+  T.equal(bar(), 'a.txt:2-3')
+  type_keys('Awith @b.txt, @nothing and @quickfix<Esc>')
+  vim.api.nvim_exec_autocmds('TextChanged', { buffer = 0 })
+  T.equal(bar(), 'a.txt:2-3 · b.txt · quickfix · nothing for @nothing')
+  type_keys('0fwD')
+  vim.api.nvim_exec_autocmds('TextChanged', { buffer = 0 })
+  T.equal(bar(), 'a.txt:2-3')
+  sends('<CR>')
+  T.equal(T.page(), '> @a.txt:2-3\n> (with a.txt:2-3)\n\nI see.')
+  T.equal(bar(), 'nothing goes along')
+  vim.o.columns = 80
+end)
+
+test('the winbar has the title, the model, the mode, the cost and how full the context is', {
+  config = { settings = { conversation = { mode = 'plan' } } },
+  script = [=[
+[[reply]]
+when = { turn = 1, step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+usage = { input = 1000, cost = 0.5 }
+[[reply]]
+when = { turn = 1, step = 2 }
+say = [{ text = "Here." }]
+usage = { input = 2000, output = 500, cost = 0.25 }
+[[reply]]
+say = [{ text = "There." }]
+usage = { input = 4000, output = 5, cost = 0.125 }
+]=],
+  files = { ['a.txt'] = 'one\n' },
+}, function()
+  opens()
+  sends('ihow<Esc><CR>')
+  local model = vim.fs.basename(vim.env.ASIDE_ASSISTANT__MODEL)
+  local view = assert(require('aside.view').visible())
+  T.equal(view:facts(), model .. ' · plan · $0.7500')
+  view.spent.window = 10000
+  T.equal(view.spent.last, 2500)
+  T.equal(view:facts(), model .. ' · plan · $0.7500 · 25 % of 10k')
+  sends('iand<Esc><CR>')
+  T.equal(view:facts(), model .. ' · plan · $0.8750 · 41 % of 10k')
+  T.has(vim.wo[assert(view:window())].winbar, ' how%<%=')
+  vim.cmd('Aside mode edits')
+  T.has(view:facts(), ' · edits · ')
+  -- As it was, read from the log.
+  vim.cmd('Aside hide')
+  local page = T.page()
+  view:forget()
+  opens()
+  T.equal(T.page(), page)
+  view = assert(require('aside.view').visible())
+  T.equal(view:facts(), model .. ' · edits · $0.8750')
+  T.equal(view.spent.last, 4005)
+end)
+
+test('after a restart the pane has the last conversation, as it was', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ reasoning = "I think." }, { text = "I look." }, { call = "read_file", arguments = { path = "a.txt" } }, { call = "read_file", arguments = { path = "b.txt" } }]
+[[reply]]
+say = [{ text = "It is one." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask what is it')
+  local page, beside = T.page(), T.beside()
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return require('aside.client').client == nil end)
+  require('aside.view').of():forget()
+  opens()
+  T.equal(T.page(), page)
+  T.equal(T.beside(), beside)
+  opens('Aside! pane')
+  T.equal(T.page(), '', 'a new one')
+end)
+
+test('a message that begins with the name of a command is done at once', { script = TALK }, function()
+  opens()
+  sends('ihello<Esc><CR>')
+  type_keys('i/mode plan<Esc><CR>')
+  T.says('the next turns have mode plan')
+  T.equal(lines(), { '' })
+  T.choices = { 'Another title' }
+  type_keys('i/rename<Esc><CR>')
+  T.asked()
+  sends('i/usr/bin is a folder<Esc><CR>')
+  T.has(T.page(), '> /usr/bin is a folder\n\nI answer.')
+end)
+
+test('what is written in the pane while a turn runs there is said to that turn', {
+  script = [=[
+[[reply]]
+when = { user = "begin", step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+when = { user = "left" }
+say = [{ text = "Steered." }]
+]=],
+}, function()
+  opens()
+  type_keys('ibegin<Esc><CR>')
+  T.prompts(1)
+  type_keys('irather left<Esc><CR>')
+  T.answered()
+  T.picks('Aside answer', 'Yes')
+  T.ended()
+  T.has(T.page(), '> rather left')
+  T.has(T.page(), 'Steered.')
+end)
+
+test('the pane may be a float, which a change does not stand under', {
+  config = { pane = 'float' },
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "one", new_text = "two" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  opens()
+  T.equal(vim.api.nvim_win_get_config(0).relative, 'editor')
+  type_keys('igo<Esc><CR>')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.equal(#vim.api.nvim_list_wins(), 1)
+  T.has(T.screen(), '+ two')
+  T.press('gy')
+  T.ended()
+  T.wait('it is back', function() return #vim.api.nvim_list_wins() == 3 end)
+  T.equal(vim.fn.bufname(), 'a.txt', 'the cursor stays in the code')
+end)
+
+test('words of a message are completed, for the omnifunc, blink.cmp and nvim-cmp', {
+  files = { ['one.txt'] = '', ['other/two.txt'] = '' },
+  script = TALK,
+}, function()
+  local complete = require('aside.complete')
+  opens()
+  local function omni(text)
+    vim.api.nvim_buf_set_lines(0, 0, -1, true, { text })
+    vim.cmd('startinsert!')
+    vim.api.nvim_win_set_cursor(0, { 1, #text })
+    local start = complete.omnifunc(1, '')
+    if start < 0 then return {} end
+    vim.api.nvim_win_set_cursor(0, { 1, start })
+    return vim.tbl_map(function(item) return item.word end, complete.omnifunc(0, text:sub(start + 1)))
+  end
+  T.equal(omni('see @di'), { '@diagnostics', '@diff' })
+  T.equal(omni('@o'), { '@one.txt', '@other/' })
+  T.equal(omni('@other/'), { '@other/two.txt' })
+  T.equal(omni('/mo'), { '/mode', '/model' })
+  T.equal(omni('see /mo'), {})
+  T.equal(omni('a@o'), {})
+  local got = {}
+  complete
+    .new()
+    :get_completions({ line = 'see @di and', cursor = { 1, 7 } }, function(answer) got.blink = answer.items end)
+  complete.cmp.complete(nil, {
+    context = { cursor_before_line = 'see @di', cursor = { row = 1 } },
+  }, function(answer) got.cmp = answer.items end)
+  T.equal(got.blink, got.cmp)
+  T.equal(got.cmp[2].textEdit, {
+    newText = '@diff',
+    range = { start = { line = 0, character = 4 }, ['end'] = { line = 0, character = 7 } },
+  })
+  vim.api.nvim_buf_set_lines(0, 0, -1, true, { '' })
+  type_keys('isee @quic<Tab><C-y><Esc>')
+  T.equal(lines(), { 'see @quickfix' })
+end)
+
+test('a diff, the quickfix list and a terminal go along', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+say = [{ text = "I see." }]
+]=],
+}, function()
+  local function git(...)
+    local done = vim.system({ 'git', '-c', 'user.name=a', '-c', 'user.email=a@b', ... }, { cwd = T.workspace }):wait()
+    assert(done.code == 0, done.stderr)
+  end
+  git('init', '--quiet')
+  git('add', 'a.txt')
+  git('commit', '--quiet', '-m', 'one')
+  vim.cmd.edit('a.txt')
+  vim.fn.writefile({ 'one', 'two' }, 'a.txt')
+  vim.fn.setqflist({ { filename = 'a.txt', lnum = 1, col = 1, text = 'wrong' } })
+  vim.cmd('split | terminal echo printed here')
+  T.wait('it is printed', function() return T.buffer('%'):find('printed here') end)
+  vim.cmd('wincmd p')
+  T.ask('Aside ask look at @diff, @quickfix and @terminal')
+  T.has(T.page(), '> (with diff, 7 lines · quickfix, 1 lines · terminal, 1 lines)')
+  local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
+  local texts = vim.tbl_map(function(item) return item.text end, start.params.attachments)
+  T.has(texts[1], '\n+two')
+  T.equal({ texts[2], texts[3] }, { 'a.txt:1:1: wrong', 'printed here' })
+end)
