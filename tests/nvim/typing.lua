@@ -258,7 +258,6 @@ local function decide_once()
       end
       if is_live('Turned()') then break end
     end
-    wait(child, 'it can be decided', function() return is_live('Live()') end)
     local typed = {}
     for at = 1, 60 do
       typed[at] = pick_text()
@@ -266,7 +265,12 @@ local function decide_once()
     local text = table.concat(typed)
     -- Blanks that begin a line would begin the next one, too.
     vim.rpcrequest(child.channel, 'nvim_exec_lua', 'vim.o.autoindent = false', {})
-    vim.fn.chansend(child.terminal, 'gy1\rGo' .. text)
+    -- A key that comes before the change was read only brings it on the screen; a person sees that, and types it again.
+    repeat
+      wait(child, 'it can be decided', function() return is_live('Live()') end)
+      type_and_wait(child, 'gy', 'take')
+    until is_live('Decided()')
+    vim.fn.chansend(child.terminal, '1\rGo' .. text)
     type_and_wait(child, '\27', 'escape')
     type_and_wait(child, LAST, 'last')
     wait(

@@ -23,6 +23,7 @@ local told = {
   last = vim.keycode('<F12>'),
   enter = vim.keycode('<CR>'),
   stop = vim.keycode('<C-c>'),
+  take = 'gy',
 }
 local answers = 0
 
@@ -67,6 +68,9 @@ function Live()
   review.shown:look()
   return review.shown:may_decide(1)
 end
+
+--- Whether the server was told of a decision.
+function Decided() return Open() < 5 end
 
 function Open() return #require('aside.prompt').open() end
 
