@@ -45,7 +45,7 @@ for name, subcommand in vim.spairs(subcommands) do
   put(wrapped(subcommand.what, '    '))
 end
 put('')
-put(wrapped('`:Aside` alone goes to the answer. Only `ask` and `fix` take a range.', ''))
+put(wrapped('`:Aside` alone goes to the answer. Only `ask`, `fix`, `pane` and `rewrite` take a range.', ''))
 put('')
 
 heading('MAPS', 'aside-maps')

@@ -44,6 +44,7 @@ end
 local free = {
   ['params.attachments.uri'] = true,
   ['params.initializationOptions.config'] = true,
+  ['params.schema'] = true,
   ['params.settings.aside.config'] = true,
   ['params.capabilities.experimental.aside.tools.inputSchema'] = true,
 }

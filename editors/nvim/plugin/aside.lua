@@ -10,10 +10,10 @@ vim.api.nvim_create_user_command('Aside', function(command) require('aside.comma
   complete = function(lead, line) return require('aside.command').complete(lead, line) end,
 })
 
-for _, name in ipairs({ 'ask', 'fix', 'pane' }) do
+for _, name in ipairs({ 'ask', 'fix', 'pane', 'rewrite' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
   vim.keymap.set('x', '<Plug>(aside-' .. name .. ')', ':Aside ' .. name .. '<CR>', { silent = true })
 end
-for _, name in ipairs({ 'answer', 'show', 'hide', 'steer', 'cancel', 'undo' }) do
+for _, name in ipairs({ 'answer', 'review', 'show', 'hide', 'steer', 'cancel', 'undo' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
 end

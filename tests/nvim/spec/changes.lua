@@ -69,7 +69,7 @@ test('a change shows in its file, is taken as a whole, saved, and is one undo', 
   T.equal(vim.fn.maparg('gy', 'n'), '', 'no key is taken')
   turn_to_it()
   T.equal(vim.api.nvim_win_get_cursor(0)[1], 2)
-  T.has(table.concat(drawn(), '\n'), '1: gy take · gn leave · gY all · g! whole turn · gN refuse · ]h next')
+  T.has(table.concat(drawn(), '\n'), '1: gy take · gn leave · gY all · g! turn · gN refuse · ge edit · ]h next')
   T.equal(#vim.api.nvim_list_wins(), 1, 'the answer is out of its way')
   T.press('gY')
   T.ended()

@@ -68,6 +68,18 @@ M.subcommands = {
       ask(text or 'Fix these diagnostics.', buf, range, command.bang, also)
     end,
   },
+  rewrite = {
+    what = 'Rewrites the lines as a text says, at once and as one undo. With a range, `:Aside! shorten this` does the same, '
+      .. 'where the text does not begin with the name of a command.',
+    run = function(text, command)
+      local buf, range = vim.api.nvim_get_current_buf(), range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
+      text_of(text, 'Rewrite: ', function(wish) require('aside.rewrite').run(buf, range[1], range[2], wish) end)
+    end,
+  },
+  review = {
+    what = 'Goes to what Aside changed in files without asking; each part can be kept or taken back.',
+    run = function() require('aside.changes').review() end,
+  },
   steer = {
     what = 'Says more to the turn on the screen, or to one that is picked.',
     run = function(text) text_of(text, 'Steer: ', require('aside.turn').steer) end,
@@ -132,13 +144,16 @@ M.subcommands = {
 function M.run(command)
   local name, text = command.args:match('^%s*(%S*)%s*(.*)$')
   local subcommand = M.subcommands[name == '' and 'show' or name]
+  if not subcommand and command.bang and command.range > 0 then
+    subcommand, text = M.subcommands.rewrite, command.args
+  end
   if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
   log.fail(('there is no :Aside %s; there are %s'):format(name, config.names(M.subcommands)))
 end
 
 --- Whether a message may be this command: `/` and the name.
 ---@param name string
-function M.slash(name) return name ~= 'ask' and name ~= 'fix' and M.subcommands[name] ~= nil end
+function M.slash(name) return not vim.tbl_contains({ 'ask', 'fix', 'rewrite' }, name) and M.subcommands[name] ~= nil end
 
 --- The commands that a message may be.
 ---@return aside.Word[]

@@ -18,6 +18,7 @@
 ---@field accept_all? string|false Take all changes that are not decided.
 ---@field accept_turn? string|false The same, and all later edits of the turn.
 ---@field reject_all? string|false Refuse the whole; a note may say why.
+---@field edit? string|false Edit what is proposed, before it is decided.
 ---@field next? string|false Go to the next change.
 ---@field previous? string|false Go to the change before.
 ---@field choose? string|false Answer, where a question is too long to stand above its answers.
@@ -48,6 +49,7 @@ M.defaults = {
     accept_all = 'gY',
     accept_turn = 'g!',
     reject_all = 'gN',
+    edit = 'ge',
     next = ']h',
     previous = '[h',
     choose = '<CR>',

@@ -70,20 +70,65 @@ local function collide(one, other)
   return first < to and from < last
 end
 
+--- The same hunks in a text that was changed since, without those whose lines were changed.
+---@param hunks aside.Hunk[] of the old text
+---@return aside.Hunk[] moved
+---@return aside.Hunk[] kept those of the old text that are left
+function M.move_some(old, now, hunks)
+  local moved, kept, others = {}, {}, M.hunks(old, now)
+  for _, hunk in ipairs(hunks) do
+    local first, gone = hunk.first, false
+    for _, other in ipairs(others) do
+      gone = gone or collide(hunk, other)
+      if other.first + #other.removed <= hunk.first then first = first + #other.added - #other.removed end
+    end
+    if not gone then
+      moved[#moved + 1] = { first = first, removed = hunk.removed, added = hunk.added }
+      kept[#kept + 1] = hunk
+    end
+  end
+  return moved, kept
+end
+
 --- The same hunks in a text that was changed since; none where the change is of the same lines.
 ---@param hunks aside.Hunk[] of the old text
 ---@return aside.Hunk[]?
 function M.move(old, now, hunks)
-  local moved, others = {}, M.hunks(old, now)
-  for _, hunk in ipairs(hunks) do
-    local first = hunk.first
-    for _, other in ipairs(others) do
-      if collide(hunk, other) then return nil end
-      if other.first + #other.removed <= hunk.first then first = first + #other.added - #other.removed end
-    end
-    moved[#moved + 1] = { first = first, removed = hunk.removed, added = hunk.added }
+  local moved = M.move_some(old, now, hunks)
+  return #moved == #hunks and moved or nil
+end
+
+--- The text before a change, of which the text after it and a unified diff are known; nil where they do not fit.
+---@param now string
+---@param unified string
+---@return string?
+function M.before(now, unified)
+  local lines, ends = M.lines(now)
+  local out, at, sign = {}, 1, nil
+  local open = false -- whether the old text ends without a line break
+  local function copy(to)
+    vim.list_extend(out, lines, at, to - 1)
+    at = to
   end
-  return moved
+  for _, line in ipairs((M.lines(unified))) do
+    local first, count = line:match('^@@ %-[%d,]+ %+(%d+),?(%d*) @@')
+    local before = sign
+    -- What stands before the first part is a header.
+    sign = first and '@' or sign and line:sub(1, 1)
+    if first then
+      copy(tonumber(first) + (count == '0' and 1 or 0))
+    elseif sign == '\\' then
+      open = open or before ~= '+'
+    elseif sign == ' ' or sign == '+' then
+      if lines[at] ~= line:sub(2) then return nil end
+      at = at + 1
+    end
+    if sign == ' ' or sign == '-' then out[#out + 1] = line:sub(2) end
+  end
+  copy(#lines + 1)
+  if #out == 0 then return '' end
+  local whole = ends or unified:find('\n\\', 1, true) ~= nil
+  return table.concat(out, '\n') .. (whole and not open and '\n' or '')
 end
 
 --- Words, and each character that is none, a line each.

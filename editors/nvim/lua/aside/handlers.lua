@@ -13,12 +13,10 @@ M['workspace/applyEdit'] = function(_, params, context)
   if why then return { applied = false, failureReason = why } end
   -- The edit is one step of undo, also while the person types in the buffer: setting the option ends a step.
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
-  require('aside.review').around(
-    buf,
-    function()
-      vim.lsp.util.apply_text_edits(edit.edits, buf, vim.lsp.get_client_by_id(context.client_id).offset_encoding)
-    end
-  )
+  local function apply()
+    vim.lsp.util.apply_text_edits(edit.edits, buf, vim.lsp.get_client_by_id(context.client_id).offset_encoding)
+  end
+  require('aside.review').around(buf, function() require('aside.changes').around(buf, apply) end)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
   return { applied = true }
 end

@@ -2,8 +2,8 @@
 --- turned to it; and nothing is taken that the person has not seen.
 local Shown = require('aside.shown')
 local client = require('aside.client')
-local config = require('aside.config')
 local diff = require('aside.diff')
+local keys = require('aside.keys')
 local log = require('aside.log')
 local page = require('aside.page')
 
@@ -19,6 +19,7 @@ local M = {
 ---@field shown? aside.Shown where it is
 ---@field release? fun() takes the keys away
 ---@field answers? fun() shows the answers again that stood in its way
+---@field edited? boolean the person wrote another text in place of the one that was proposed
 ---@field done? aside.Done
 local Review = {}
 Review.__index = Review
@@ -171,6 +172,7 @@ end
 function Review:settle(answer, text)
   if self.release then self.release() end
   local decision = { action = 'answer', answer = answer, newText = text }
+  require('aside.changes').approve(self.prompt.tool.callId)
   require('aside.prompt').settle(self.prompt, decision, self.done)
 end
 
@@ -181,7 +183,7 @@ function Review:conclude()
   local taken = vim.tbl_filter(function(hunk) return hunk.take == true end, decided)
   if #decided < #self.hunks then return false end
   local preview = self.prompt.preview
-  local part = #taken < #decided and diff.compose(self.base, preview.new, decided) or nil
+  local part = (self.edited or #taken < #decided) and diff.compose(self.base, preview.new, decided) or nil
   self:settle(#taken > 0 and 'once' or 'no', #taken > 0 and part or nil)
   return true
 end
@@ -257,11 +259,13 @@ local acts = {
     review:conclude()
   end,
   accept_turn = function(review)
+    if review.edited then return log.say('you edited this change, so it is taken alone', 'WarningMsg') end
     if review:may_decide(true) then review:settle('turn') end
   end,
   reject_all = function(review)
     if review:may_decide() then require('aside.prompt').decline(review.prompt, review.done) end
   end,
+  edit = function(review) review:edit() end,
   next = function(review) review:go(review.shown:here() + 1) end,
   previous = function(review) review:go(review.shown:here() - 1) end,
 }
@@ -283,38 +287,24 @@ local watch = vim.schedule_wrap(function()
   end
 end)
 
---- Sets the keys, and takes them away again: a map that the buffer had comes back.
+--- Sets the keys.
 function Review:set_keys()
-  local shown, before = self.shown, {} ---@cast shown aside.Shown
-  local buf = shown.buf
-  for name, act in pairs(acts) do
-    local key = config.get().keys[name]
-    if key then
-      before[key] = vim.api.nvim_buf_call(buf, function() return vim.fn.maparg(key, 'n', false, true) end)
-      config.map(name, buf, function() act(self) end)
-    end
-  end
-  local function typed()
+  local shown = self.shown ---@cast shown aside.Shown
+  local mine = vim.tbl_map(function(act)
+    return function() act(self) end
+  end, acts)
+  local release = keys.hold(shown.buf, mine, function()
     self.release()
     shown:draw()
-  end
-  -- A person who types in the file has turned away from the change.
-  local away = vim.api.nvim_create_autocmd('InsertEnter', { buffer = buf, callback = typed })
+  end)
   shown.live = true
   vim.api.nvim_set_decoration_provider(sight, { on_end = watch })
   self.release = function()
     self.release, shown.live = nil, false
-    pcall(vim.api.nvim_del_autocmd, away)
     if not vim.iter(M.reviews):any(function(_, review) return review.release ~= nil end) then
       vim.api.nvim_set_decoration_provider(sight, {})
     end
-    if not vim.api.nvim_buf_is_valid(buf) then return end
-    vim.api.nvim_buf_call(buf, function()
-      for key, map in pairs(before) do
-        pcall(vim.keymap.del, 'n', key, { buffer = buf })
-        if map.buffer == 1 then vim.fn.mapset('n', false, map) end
-      end
-    end)
+    release()
   end
 end
 
@@ -354,6 +344,49 @@ function Review:turn_to(at)
   if not self.release then self:set_keys() end
   self.shown:draw()
   self:go(at)
+end
+
+--- Lets the person change what is proposed, beside the file as it is, in a tab page of its own. What is written there is
+--- decided about as the proposal was.
+function Review:edit()
+  local preview, before = self.prompt.preview, vim.api.nvim_get_current_tabpage()
+  local all = vim.tbl_map(function(hunk) return vim.tbl_extend('force', hunk, { take = true }) end, self.hunks)
+  local base, name = self.base, vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
+  local dos = preview.old:find('\r\n', 1, true) ~= nil
+  ---@param text string
+  local function fill(text, title)
+    local buf = vim.api.nvim_get_current_buf()
+    vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'wipe', false
+    vim.api.nvim_buf_set_name(buf, ('aside://%s/%s'):format(title, name))
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, (diff.lines((text:gsub('\r\n', '\n')))))
+    vim.bo[buf].filetype = vim.filetype.match({ filename = name, buf = buf }) or ''
+    vim.bo[buf].modified = false
+    vim.cmd.diffthis()
+    return buf
+  end
+  vim.cmd.tabnew()
+  vim.bo[fill(base, 'now')].buftype = 'nofile'
+  vim.bo.modifiable = false
+  vim.cmd('rightbelow vertical new')
+  local buf = fill(diff.compose(base, preview.new, all), 'proposal')
+  vim.bo[buf].buftype = 'acwrite'
+  log.say('write it as it should be; :w shows it as the proposal, :q! leaves it as it was')
+  local function written()
+    local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
+    text = (text ~= '' and (base == '' or vim.endswith(base, '\n'))) and text .. '\n' or text
+    text = dos and text:gsub('\n', '\r\n') or text
+    vim.bo[buf].modified = false
+    if text == base then return log.say('nothing is left of the change; leave it out instead', 'WarningMsg') end
+    if M.reviews[self.prompt.promptId] ~= self then return log.say('this waits no more', 'WarningMsg') end
+    local tab = vim.api.nvim_get_current_tabpage()
+    if vim.api.nvim_tabpage_is_valid(before) then vim.api.nvim_set_current_tabpage(before) end
+    if tab ~= before then vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(tab)) end
+    preview.old, preview.new, self.edited = base, text, true
+    self:erase()
+    self.base, self.hunks = base, hunks_of(self.prompt)
+    M.start(self.prompt, self.done)
+  end
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = vim.schedule_wrap(written) })
 end
 
 --- The person turns to it.

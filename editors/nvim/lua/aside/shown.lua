@@ -24,6 +24,7 @@ local namespace = vim.api.nvim_create_namespace('aside.review')
 ---@field label string
 ---@field inline boolean it is in the file's own buffer, and not on a page
 ---@field live boolean whether keys decide about it
+---@field made boolean it was made already: what it would remove is what was added
 ---@field drawn aside.Drawn[]
 ---@field layout string what the rows were made for
 local Shown = {
@@ -64,9 +65,11 @@ end
 
 --- Draws a change in a file's buffer, or on a page of it.
 ---@param places? { row: integer, removed: integer, added?: string[] }[] on a page, where each hunk is
+---@param made? boolean the hunks take back what was made already
 ---@return aside.Shown
-function Shown.new(buf, hunks, label, places)
-  local fields = { buf = buf, hunks = hunks, label = label, inline = not places, live = false, drawn = {} }
+function Shown.new(buf, hunks, label, places, made)
+  local fields = { buf = buf, hunks = hunks, label = label, inline = not places, live = made or false, drawn = {} }
+  fields.made = made or false
   local self = setmetatable(fields, Shown)
   for at, hunk in ipairs(hunks) do
     local place = places and places[at] or { row = hunk.first - 1, removed = #hunk.removed }
@@ -111,13 +114,23 @@ function Shown:header(at)
     text = text .. (take and ' · taken' or ' · left out')
   elseif not self.live then
     text = text .. ' · :Aside answer'
+  elseif self.made then
+    keys = config.hint({
+      { 'accept', 'keep' },
+      { 'reject', 'take back' },
+      { 'accept_all', 'keep all' },
+      { 'reject_all', 'take all back' },
+      { 'next', 'next' },
+      { 'hide', 'done' },
+    })
   else
     keys = config.hint({
       { 'accept', 'take' },
       { 'reject', 'leave' },
       { 'accept_all', 'all' },
-      { 'accept_turn', 'whole turn' },
+      { 'accept_turn', 'turn' },
       { 'reject_all', 'refuse' },
+      { 'edit', 'edit' },
       { 'next', 'next' },
     })
   end
@@ -151,11 +164,15 @@ function Shown:virtual(hunk)
   for number, line in ipairs(hunk.added) do
     line = vim.bo[self.buf].fileformat == 'dos' and line:gsub('\r$', '') or line
     local ranges = alike and diff.inside(line, hunk.removed[number]) or nil
-    for part, row in ipairs(rows.of(line, columns - gutter, vim.bo[self.buf].tabstop, 'AsideAdd', ranges)) do
-      local left = (part == 1 and '+' or ' ') .. (' '):rep(gutter - 1)
+    local sign, highlight = '+', 'AsideAdd'
+    if self.made then
+      sign, highlight = '-', 'AsideDelete'
+    end
+    for part, row in ipairs(rows.of(line, columns - gutter, vim.bo[self.buf].tabstop, highlight, ranges)) do
+      local left = (part == 1 and sign or ' ') .. (' '):rep(gutter - 1)
       texts[#texts + 1] = left .. row.text
-      table.insert(row.chunks, 1, { left, 'AsideAdd' })
-      table.insert(row.chunks, { (' '):rep(columns - vim.fn.strdisplaywidth(texts[#texts])), 'AsideAdd' })
+      table.insert(row.chunks, 1, { left, highlight })
+      table.insert(row.chunks, { (' '):rep(columns - vim.fn.strdisplaywidth(texts[#texts])), highlight })
       chunks[#chunks + 1] = row.chunks
     end
   end
@@ -172,7 +189,7 @@ function Shown:draw_hunk(at)
     local alike = self.inline and #hunk.removed == #hunk.added
     for number = 1, drawn.removed do
       local ranges = alike and diff.inside(hunk.removed[number], hunk.added[number]) or {}
-      self:paint(drawn.row + number - 1, '-', 'AsideDelete', ranges)
+      self:paint(drawn.row + number - 1, self.made and '+' or '-', self.made and 'AsideAdd' or 'AsideDelete', ranges)
     end
     if self.inline then
       below, drawn.added = self:virtual(hunk)

@@ -1,6 +1,7 @@
 --- Turns: starts them, shows what comes of them.
 local View = require('aside.view')
 local attachments = require('aside.attachments')
+local changes = require('aside.changes')
 local client = require('aside.client')
 local log = require('aside.log')
 local time = require('aside.time')
@@ -13,6 +14,7 @@ local M = {}
 ---@field conversation? string
 ---@field view aside.View
 ---@field running boolean
+---@field done? fun(outcome: string, structured?: table)
 
 local turns = {} ---@type table<string, aside.Turn>
 local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each answer
@@ -30,11 +32,14 @@ local function begin(view, id, conversation)
 end
 
 ---@param turn aside.Turn
-local function over(turn, outcome)
+---@param structured? table
+local function over(turn, outcome, structured)
   turn.running = false
   turn.view:finish_all(outcome)
   turn.view:set_busy(false)
   client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
+  if turn.done then return turn.done(outcome, structured) end
+  changes.tell()
 end
 
 ---@param turn aside.Turn
@@ -129,6 +134,9 @@ end
 ---@field new? boolean begin another conversation
 ---@field view? aside.View the conversation that is meant, in place of the one on the screen
 ---@field missing? string[] words after `@` that name nothing
+---@field choice? string of tools
+---@field schema? table which the answer has to fit
+---@field done? fun(outcome: string, structured?: table)
 
 --- Starts a turn: in the conversation on the screen, else in another one.
 ---@param ask aside.Ask
@@ -139,8 +147,9 @@ local function start(ask, root)
   view.title = view.conversation and view.title or log.short(ask.message, 100)
   require('aside.message').remember(ask.message)
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
-  view:show()
+  if not view.hidden then view:show() end
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
+  turn.done = ask.done
   client.request('aside/turn/start', {
     message = ask.message,
     attachments = ask.attachments,
@@ -148,6 +157,8 @@ local function start(ask, root)
     turnId = turn.id,
     model = View.choice.model,
     mode = View.choice.mode,
+    toolChoice = ask.choice,
+    schema = ask.schema,
     root = vim.uri_from_fname(root),
   }, function(result)
     turn.conversation, view.conversation = result.conversationId, result.conversationId
@@ -216,6 +227,7 @@ local function undo(turn)
   client.request('aside/turn/undo', { turnId = turn.id }, function(result)
     local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'the turn changed no file'
+    changes.forget(result.files)
     log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
     vim.cmd('silent! checktime')
   end)
@@ -277,6 +289,7 @@ function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   updates.show(turn.view, params.update)
+  if params.update.kind == 'edit' then changes.made(params.update) end
 end
 
 --- What a person can do about a refusal.
@@ -291,7 +304,7 @@ function M.complete(params)
     turn.view:note(refusal.text .. (HINTS[refusal.reason] or ''))
   end
   if outcome == 'failed' then return fail(turn, params.error.message) end
-  over(turn, outcome)
+  over(turn, outcome, params.structured)
 end
 
 return M

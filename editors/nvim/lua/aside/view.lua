@@ -43,6 +43,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field spent aside.Spent
 ---@field anchor? aside.Anchor
 ---@field busy boolean
+---@field hidden? boolean it is shown only when the person asks for it
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
 ---@field private pieces string[] text that is not written yet

@@ -1,0 +1,271 @@
+--- What Aside changed in files without asking, until the person looked at it: shown in place, part by part, each of which
+--- can be taken back.
+local Shown = require('aside.shown')
+local client = require('aside.client')
+local config = require('aside.config')
+local diff = require('aside.diff')
+local keys = require('aside.keys')
+local log = require('aside.log')
+
+local M = {}
+
+--- A file with changes that nobody looked at yet.
+---@class aside.Changed
+---@field base string the text without them
+---@field after string the text with them, as Aside left it
+
+local files = {} ---@type table<string, aside.Changed> by URI
+local edits = {} ---@type table<string, { before: string, after: string }> the last edit of each open file
+local news = false -- whether any came since the person was told
+local approved = {} ---@type table<string, true> calls whose change the person saw
+
+--- The text of a buffer, with plain line breaks.
+local function text_of(buf)
+  local ends = vim.bo[buf].endofline and '\n' or ''
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. ends
+  return text == '\n' and '' or text
+end
+
+--- The text of a file, as it is now.
+---@return string?
+local function read(uri)
+  local buf = client.buffer(uri)
+  if buf then return text_of(buf) end
+  local file = io.open(vim.uri_to_fname(uri), 'rb')
+  local text = file and file:read('*a')
+  if file then file:close() end
+  return text
+end
+
+---@param text string
+local function plain(text) return (text:gsub('\r\n', '\n')) end
+
+--- What takes back the changes of a file, in its present text.
+---@param file aside.Changed
+---@param now string
+---@return aside.Hunk[] hunks of the present text
+---@return aside.Hunk[] all the same, of the text as Aside left it
+local function to_take_back(file, now) return diff.move_some(file.after, now, diff.hunks(file.after, file.base)) end
+
+--- A text with each of these hunks.
+---@param hunks aside.Hunk[]
+local function with(text, hunks)
+  local lines = diff.weave(text, hunks, function(hunk) return hunk.added end)
+  return table.concat(lines, '\n') .. (#lines > 0 and '\n' or '')
+end
+
+--- Notes that a file was changed without anybody having seen it.
+---@param before string
+---@param after string
+function M.record(uri, before, after)
+  local known = files[uri]
+  -- What others changed since is none of it.
+  local base = known and with(before, (to_take_back(known, before))) or before
+  files[uri] = { base = base, after = after }
+end
+
+--- An edit of an open file, which the server asked for.
+---@param edit fun()
+function M.around(buf, edit)
+  local before = text_of(buf)
+  edit()
+  edits[vim.uri_from_bufnr(buf)] = { before = before, after = text_of(buf) }
+end
+
+--- The person saw the change of a call, and took it.
+---@param call string
+function M.approve(call) approved[call] = true end
+
+--- The update of a turn that tells of an edit.
+---@param update { callId: string, changes: { uri: string, diff?: string }[] }
+function M.made(update)
+  for _, change in ipairs(update.changes) do
+    local made, now = edits[change.uri], read(change.uri)
+    edits[change.uri] = nil
+    local before = made and made.before or now and change.diff and diff.before(now, change.diff)
+    if before and now and not approved[update.callId] then
+      news = true
+      M.record(change.uri, plain(before), plain(made and made.after or now))
+    end
+  end
+end
+
+--- Files were put back: nothing of them is to be looked at.
+---@param uris string[]
+function M.forget(uris)
+  for _, uri in ipairs(uris) do
+    files[uri], edits[uri] = nil, nil
+  end
+end
+
+--- The files with changes to look at, and how many there are in each.
+---@return { uri: string, hunks: aside.Hunk[] }[]
+function M.open()
+  local all = {}
+  for uri, file in vim.spairs(files) do
+    local now = read(uri)
+    local hunks = now and to_take_back(file, plain(now)) or {}
+    if #hunks > 0 then all[#all + 1] = { uri = uri, hunks = hunks } end
+  end
+  return all
+end
+
+--- What is looked at now.
+---@class aside.Look
+---@field uri string
+---@field buf integer
+---@field hunks aside.Hunk[] of the present text
+---@field all aside.Hunk[] of the text as Aside left it
+---@field shown aside.Shown
+---@field release fun()
+
+local look ---@type aside.Look?
+
+--- Ends it; the changes are kept for another time.
+function M.stop()
+  if not look then return end
+  look.release()
+  look.shown:erase()
+  look = nil
+end
+
+local show ---@type fun(buf: integer, at: integer)
+
+--- Goes on after a part was kept or taken back.
+---@param at integer
+local function go_on(at)
+  local buf = assert(look).buf
+  M.stop()
+  local left = M.open()
+  local here ---@type { uri: string, hunks: aside.Hunk[] }?
+  for _, file in ipairs(left) do
+    here = client.buffer(file.uri) == buf and file or here
+  end
+  if here then return show(buf, math.min(at, #here.hunks)) end
+  files[vim.uri_from_bufnr(buf)] = nil
+  if #left == 0 then return log.say('all changes were looked at') end
+  log.say(('%d more files were changed'):format(#left), nil, ' — :Aside review')
+end
+
+--- Keeps some parts: they are no changes any more.
+---@param parts integer[]
+local function keep(parts)
+  local this = assert(look)
+  local file = files[this.uri]
+  local left = {}
+  for at, hunk in ipairs(this.all) do
+    if not vim.tbl_contains(parts, at) then left[#left + 1] = hunk end
+  end
+  -- Those that are left are the difference from now on.
+  file.base = with(file.after, left)
+end
+
+--- Takes some parts back, as one undo, and saves the file where nothing else was unsaved.
+---@param parts integer[] the first one first
+local function take_back(parts)
+  local this = assert(look)
+  local saved = not vim.bo[this.buf].modified
+  vim.bo[this.buf].undolevels = vim.bo[this.buf].undolevels
+  for number = #parts, 1, -1 do
+    local hunk = this.hunks[parts[number]]
+    local row = hunk.first - 1
+    vim.api.nvim_buf_set_lines(this.buf, row, row + #hunk.removed, true, hunk.added)
+  end
+  if saved then vim.api.nvim_buf_call(this.buf, function() vim.cmd('silent! update') end) end
+end
+
+---@return integer[]
+local function all_parts()
+  local parts = {}
+  for at in ipairs(assert(look).hunks) do
+    parts[at] = at
+  end
+  return parts
+end
+
+--- The action of each key.
+local acts = {
+  accept = function()
+    local at = assert(look).shown:here()
+    keep({ at })
+    go_on(at)
+  end,
+  reject = function()
+    local at = assert(look).shown:here()
+    take_back({ at })
+    go_on(at)
+  end,
+  accept_all = function()
+    keep(all_parts())
+    go_on(1)
+  end,
+  reject_all = function()
+    take_back(all_parts())
+    go_on(1)
+  end,
+  next = function() M.go(1) end,
+  previous = function() M.go(-1) end,
+  hide = M.stop,
+}
+
+---@param step integer
+function M.go(step)
+  local this = assert(look)
+  local at = this.shown:here() + step
+  vim.cmd("normal! m'")
+  this.shown:go(math.min(math.max(at, 1), #this.hunks))
+end
+
+function show(buf, at)
+  local uri = vim.uri_from_bufnr(buf)
+  local hunks, all = to_take_back(files[uri], text_of(buf))
+  local shown = Shown.new(buf, hunks, 'changed by Aside', nil, true)
+  local release = keys.hold(buf, acts, M.stop)
+  local this = { uri = uri, buf = buf, hunks = hunks, all = all, shown = shown, release = release } ---@type aside.Look
+  look = this
+  local changed = vim.schedule_wrap(function()
+    if look ~= this then return end
+    local here = vim.api.nvim_get_current_buf() == buf and shown:here() or 1
+    M.stop()
+    local left = files[uri] and to_take_back(files[uri], text_of(buf)) or {}
+    if #left > 0 and vim.api.nvim_get_current_buf() == buf then show(buf, math.min(here, #left)) end
+  end)
+  local function over() return look ~= this end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = function() return over() or changed() end, on_reload = changed })
+  shown:go(at)
+end
+
+--- Goes to what Aside changed: in this file, else in the first one.
+function M.review()
+  local all, buf = M.open(), vim.api.nvim_get_current_buf()
+  M.stop()
+  if #all == 0 then return log.say('nothing was changed that you have not seen') end
+  local here = vim.iter(all):find(function(file) return client.buffer(file.uri) == buf end) or all[1]
+  local name = vim.uri_to_fname(here.uri)
+  if client.buffer(here.uri) ~= buf then
+    if vim.bo[buf].buftype ~= '' then
+      local win = vim.fn.bufwinid(require('aside.turn').code())
+      if win > 0 then vim.api.nvim_set_current_win(win) end
+    end
+    vim.cmd.edit(vim.fn.fnameescape(name))
+    buf = vim.api.nvim_get_current_buf()
+  end
+  require('aside.pane').clear()
+  -- Another one may have been picked from the file's changes by the time it is read.
+  local row, at = vim.api.nvim_win_get_cursor(0)[1], 1
+  for number, hunk in ipairs(here.hunks) do
+    at = hunk.first <= row and number or at
+  end
+  show(buf, at)
+end
+
+--- Says after a turn what there is to look at.
+function M.tell()
+  local all = news and M.open() or {}
+  news = false
+  if #all == 0 or not config.get().notify then return end
+  local names = vim.tbl_map(function(file) return vim.fs.basename(vim.uri_to_fname(file.uri)) end, all)
+  log.say('changed ' .. table.concat(names, ', '), nil, ' — :Aside review')
+end
+
+return M
