@@ -182,6 +182,7 @@ fn start(
         time: Duration::MAX,
         drain: Duration::ZERO,
         walls,
+        inside: None,
         found_in: FoundIn::Approved,
     };
     Spoken::start(&job, &ground.holder)

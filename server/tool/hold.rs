@@ -1,21 +1,26 @@
 //! How a program is held that a call starts: what it runs inside of, what it made there, and what it does not see.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use aside_base::visible::short_line;
 use aside_turn::effect::CallWork;
 
 use super::{
     ToolContext, off_thread,
-    process::CommandEnd,
+    process::{CommandEnd, Job},
     sandbox::{
         Confinement, RunningInside, Walls,
+        inside_lock::{InsideLock, LockShare},
         places::{self, OpenGap, Places},
     },
 };
 
 /// Times that walls are built anew which were not built as meant.
 const TRIES: usize = 5;
+/// Those of them that others may hinder; for the rest, no program of any Aside runs in the workspace meanwhile.
+const TRIES_BESIDE: usize = 2;
+/// Maximum time to wait for others whose walls are built alone.
+const BESIDE: Duration = Duration::from_secs(5);
 
 /// A program and the confinement in which it is to run.
 #[derive(Clone)]
@@ -30,12 +35,12 @@ pub(super) struct HeldProgram {
 /// Confinement of a program that is about to run, or runs.
 pub(super) struct Hold {
     program: HeldProgram,
-    pub(super) walls: Option<Walls>,
+    walls: Option<Walls>,
     /// Protected places before the run.
     before: Option<Arc<Places>>,
     /// Counts the program among those that run inside.
-    running: Option<RunningInside>,
-    /// Times that the walls may still be built anew.
+    running: Option<Arc<RunningInside>>,
+    /// Times that the walls were built anew.
     tries: usize,
 }
 
@@ -101,7 +106,7 @@ impl Hold {
             walls: None,
             before: None,
             running: None,
-            tries: TRIES,
+            tries: 0,
         };
         hold.build(work, context).await?;
         Ok(hold)
@@ -111,8 +116,9 @@ impl Hold {
         let Confinement::Inside(means) = &self.program.held else {
             return Ok(());
         };
+        let lock = self.lock(work, context).await;
         let inside = &context.sandbox.inside;
-        let (running, places) = inside.enter(search(work, context)).await?;
+        let (running, places) = inside.enter(lock, search(work, context)).await?;
         if !places.gaps.is_subset(&self.program.gaps) {
             let why = gap_reason(context, &places.gaps).unwrap_or_default();
             return Err(format!(
@@ -127,8 +133,31 @@ impl Hold {
         });
         self.walls = Some(walls.await?);
         self.before = Some(places);
-        self.running = Some(running);
+        self.running = Some(Arc::new(running));
         Ok(())
+    }
+
+    /// The lock under which walls are built; none where it cannot be had.
+    async fn lock(&self, work: &CallWork, context: &Arc<ToolContext>) -> Option<InsideLock> {
+        let opened = off_thread(work, context, move |_, context| {
+            let state = context.sandbox.rules.own.first();
+            let opened = state.map(|state| InsideLock::open(state, context.files.root()));
+            Ok(opened.and_then(Result::ok))
+        });
+        let (share, time) = match self.tries > TRIES_BESIDE {
+            true => (LockShare::Nobody, context.limits.time),
+            false => (LockShare::Others, BESIDE),
+        };
+        InsideLock::take(opened.await.ok()??, share, time).await
+    }
+
+    /// The same job in its confinement, for one run.
+    pub(super) fn job(&mut self, job: &Job) -> Job {
+        Job {
+            walls: self.walls.clone(),
+            inside: self.running.take(),
+            ..job.clone()
+        }
     }
 
     /// After the program ended in this way: builds the walls anew if they were not as meant, as soon as nothing else runs
@@ -139,11 +168,10 @@ impl Hold {
         work: &CallWork,
         context: &Arc<ToolContext>,
     ) -> Result<bool, String> {
-        self.running = None;
-        if !matches!(how, CommandEnd::Unbuilt(_)) || self.tries == 0 {
+        if !matches!(how, CommandEnd::Unbuilt(_)) || self.tries == TRIES {
             return Ok(false);
         }
-        self.tries -= 1;
+        self.tries += 1;
         context.sandbox.inside.quiet().await;
         self.build(work, context).await?;
         Ok(true)

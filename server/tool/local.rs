@@ -135,17 +135,13 @@ impl LocalTool {
             time: context.limits.time,
             drain: context.limits.drain,
             walls: None,
+            inside: None,
             found_in,
         };
         let input = self.input(work, context);
         let mut hold = Hold::new(held, work, context).await?;
         let answered = loop {
-            let walls = hold.walls.clone();
-            let job = Job {
-                walls,
-                ..job.clone()
-            };
-            let answered = process::answer(&job, &input, context, cancelled).await;
+            let answered = process::answer(&hold.job(&job), &input, context, cancelled).await;
             let is_again = match &answered {
                 Ok(answered) => hold.anew(&answered.how, work, context).await?,
                 Err(_) => false,

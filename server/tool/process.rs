@@ -12,7 +12,7 @@ mod surroundings;
 
 use std::{
     ffi::OsString,
-    io::{self, Read, Seek, Write},
+    io::{self, Seek, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{ChildStdout, Stdio},
@@ -24,6 +24,7 @@ use aside_base::visible::printable;
 use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
+    net::UnixStream as Lifeline,
     process::{Child, ChildStdout as Output, Command},
     time::{Instant, sleep_until, timeout},
 };
@@ -35,7 +36,7 @@ use self::{kept::CHUNK, surroundings::surroundings};
 
 use super::{
     ToolContext,
-    sandbox::{WallKind, Walls},
+    sandbox::{RunningInside, WallKind, Walls},
     supervisor::{self, Report, handed, unnamed},
 };
 
@@ -45,6 +46,8 @@ const KEPT: usize = 8 << 20;
 const KEPT_ERRORS: usize = 64 << 10;
 /// Maximum number of bytes of an output that clients are shown live.
 const LIVE: u64 = 256 << 10;
+/// Maximum number of bytes of a supervisor's report.
+const REPORT: usize = 4096;
 /// Time for a stopped supervisor to end everything, before Aside does so itself.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
@@ -68,6 +71,8 @@ pub struct Job {
     pub drain: Duration,
     /// Confinement, if any.
     pub walls: Option<Walls>,
+    /// The program among those that run inside, if it is one.
+    pub inside: Option<Arc<RunningInside>>,
     /// Folders of `PATH` in which it and its own programs are found.
     pub found_in: FoundIn,
 }
@@ -221,11 +226,18 @@ async fn attend(
     let context = heard.output.context;
     let mut running = start(job, &context.supervisor, &mark, Wires { input, errors })?;
     let deadline = Instant::now() + job.time;
+    let mut building = job.inside.clone();
     let why = loop {
         tokio::select! {
             status = running.child.wait() => break status.map(|_| None)?,
             () = cancelled.cancelled() => break Some(CommandEnd::Cancelled),
             () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
+            // The supervisor tells when the walls stand, or how all ended.
+            _ = running.lifeline.readable(), if building.is_some() => {
+                if let Some(inside) = building.take() {
+                    inside.is_built();
+                }
+            }
             // Both streams have ended; only the end of the process ends this loop.
             true = heard.more(&mut running.pipes) => {}
         }
@@ -258,7 +270,7 @@ struct RunningCommand {
     id: i32,
     pipes: OutputPipes,
     /// Our end of the lifeline; closing it ends the command.
-    lifeline: UnixStream,
+    lifeline: Lifeline,
 }
 
 /// Pipes of a command's output.
@@ -343,23 +355,30 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
             output: reading(output)?,
             errors: errors.map(reading).transpose()?,
         },
-        lifeline: ours,
+        lifeline: Lifeline::from_std(ours)?,
     })
 }
 
 impl RunningCommand {
     /// The supervisor's report at its end.
     fn report(&mut self) -> Option<Report> {
-        let mut line = String::new();
+        let mut line = [0; REPORT];
+        let mut count = 0;
         // The supervisor has ended, so the report is complete; an error means that there is none.
-        let _ = (&self.lifeline).take(4096).read_to_string(&mut line);
-        Report::parse(&line)
+        while let Ok(more @ 1..) = rustix::io::read(&self.lifeline, &mut line[count..]) {
+            count += more;
+        }
+        Report::parse(str::from_utf8(&line[..count]).ok()?)
+    }
+
+    /// Asks the supervisor to end the command, which it can still report.
+    fn let_go(&self) {
+        let _ = rustix::net::shutdown(&self.lifeline, rustix::net::Shutdown::Write);
     }
 
     /// Ends the command. Reads on meanwhile, because a process may need that to end.
     async fn stop(&mut self, heard: &mut Heard<'_>) -> Option<Report> {
-        // The supervisor reads this as the end, and can still report.
-        let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
+        self.let_go();
         let patience = Instant::now() + PATIENCE;
         loop {
             tokio::select! {

@@ -267,16 +267,12 @@ async fn run_held(
         time: plan.time(context),
         drain: context.limits.drain,
         walls: None,
+        inside: None,
         found_in,
     };
     let mut hold = Hold::new(held, work, context).await?;
     let ended = loop {
-        let walls = hold.walls.clone();
-        let job = Job {
-            walls,
-            ..job.clone()
-        };
-        let ended = process::run(&job, context, cancelled).await;
+        let ended = process::run(&hold.job(&job), context, cancelled).await;
         let is_again = match &ended {
             Ok(ended) => hold.anew(&ended.how, work, context).await?,
             Err(_) => false,

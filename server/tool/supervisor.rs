@@ -69,6 +69,8 @@ pub(super) const DRAIN: Duration = Duration::from_millis(200);
 pub(super) const GRACE: Duration = Duration::from_millis(500);
 /// Message for a bubblewrap that ended without starting the command.
 const NO_WALLS: &str = "its sandbox could not be built";
+/// Line on the lifeline: the sandbox is what was meant, and the command starts.
+const BUILT: &str = "built\n";
 /// Begin of the message for a sandbox that is other than was meant, before the place.
 const OTHER_WALLS: &str =
     "its sandbox could not be built, as another program changed what lies at ";
@@ -133,6 +135,7 @@ impl Report {
 
     /// Parses a report; `None` if the supervisor was killed.
     pub(super) fn parse(line: &str) -> Option<Self> {
+        let line = line.strip_prefix(BUILT).unwrap_or(line);
         let line = line.strip_suffix('\n')?;
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -270,7 +273,7 @@ fn input(order: &Order) -> io::Result<OwnedFd> {
     }
 }
 
-/// Hears [`inside`] and serves the proxy once its socket comes. Returns the standard input for [`inside`], over which the
+/// Hears [`inside`], reports once the sandbox is built, and serves the proxy once its socket comes. Returns the standard input for [`inside`], over which the
 /// command's own input is handed on, and the place at which something else is mounted than was meant, if one is named.
 fn hear_inside(
     input: OwnedFd,
@@ -280,14 +283,24 @@ fn hear_inside(
     handed::give(&ours, &input)?;
     let (tell, said) = channel();
     thread::Builder::new().spawn(move || {
-        let socket = handed::take(&ours);
-        if let (Ok(socket), Some(hosts)) = (socket, hosts) {
+        let socket = hosts.as_ref().and_then(|_| handed::take(&ours).ok());
+        let is_built = match hosts {
+            Some(_) => socket.is_some(),
+            None => {
+                let mut byte = [0];
+                ours.read_exact(&mut byte).is_ok() && byte == inside::STANDS
+            }
+        };
+        if is_built {
             drop(ours);
+            let _ = rustix::io::write(rustix::stdio::stdin(), BUILT.as_bytes());
             let _ = tell.send(None);
-            proxy::serve(socket, hosts);
+            if let Some((socket, hosts)) = socket.zip(hosts) {
+                proxy::serve(socket, hosts);
+            }
             return;
         }
-        // No socket came: nobody wants one, the sandbox could not be built, or a place follows.
+        // The sandbox could not be built, or a place follows.
         let mut place = Vec::new();
         let _ = ours.read_to_end(&mut place);
         let place = String::from_utf8_lossy(&place).into_owned();
@@ -467,7 +480,9 @@ mod tests {
             Report::Unbuilt("its sandbox could not be built".into()),
             Report::Stopped,
         ] {
-            assert_eq!(Report::parse(&report.line()), Some(report));
+            let line = report.line();
+            assert_eq!(Report::parse(&line), Some(report.clone()));
+            assert_eq!(Report::parse(&format!("{BUILT}{line}")), Some(report));
         }
         assert_eq!(Report::parse(""), None, "it was killed");
         assert_eq!(Report::parse("exit 1"), None, "cut short");

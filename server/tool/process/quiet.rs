@@ -73,6 +73,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
             _ => FoundIn::SafeFolders,
         },
         walls,
+        inside: None,
     };
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
     let mut running = start(&job, holder, &mark, wires)?;
@@ -91,7 +92,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
     let report = if ended {
         running.report()
     } else {
-        let _ = running.lifeline.shutdown(std::net::Shutdown::Write);
+        running.let_go();
         if timeout(PATIENCE, running.child.wait()).await.is_err() {
             let _ = running.child.kill().await;
         }

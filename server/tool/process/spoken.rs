@@ -1,13 +1,9 @@
 //! Programs that Aside talks to while they run, such as servers.
 
-use std::{
-    io,
-    os::{fd::OwnedFd, unix::net::UnixStream},
-    path::Path,
-    time::Duration,
-};
+use std::{io, os::fd::OwnedFd, path::Path, time::Duration};
 
 use tokio::{
+    net::UnixStream as Lifeline,
     process::{Child, ChildStdin, ChildStdout},
     time::timeout,
 };
@@ -22,7 +18,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub struct Spoken {
     child: Child,
     id: i32,
-    lifeline: UnixStream,
+    lifeline: Lifeline,
     mark: String,
 }
 
@@ -76,7 +72,7 @@ impl Spoken {
             return;
         }
         // The supervisor reads this as the end.
-        let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
+        let _ = rustix::net::shutdown(&self.lifeline, rustix::net::Shutdown::Write);
         if timeout(PATIENCE, self.child.wait()).await.is_err() {
             let _ = self.child.kill().await;
             let (id, mark) = (self.id, self.mark);

@@ -2,7 +2,7 @@
 //!
 //! A program that runs may move what lies beside protected places, so nothing is searched meanwhile: programs that start
 //! while others run are held by what was found when none did. Where that is no longer there, the walls are not what was
-//! meant, and the program waits until no other runs.
+//! meant, and the program waits until no other runs. The same goes for programs of other Asides in the workspace.
 
 use std::{
     collections::BTreeSet,
@@ -15,6 +15,7 @@ use std::{
 use tokio::sync::{Mutex, Notify};
 
 use super::{
+    inside_lock::InsideLock,
     place_search::ListedFolders,
     places::{KnownPlaces, OpenGap, Places},
 };
@@ -41,7 +42,10 @@ pub(crate) struct InsidePrograms {
 
 /// A program that runs inside, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct RunningInside(Arc<RunningCount>);
+pub struct RunningInside {
+    all: Arc<RunningCount>,
+    lock: Option<InsideLock>,
+}
 
 impl InsidePrograms {
     /// The paths at which places were found in this turn.
@@ -49,12 +53,14 @@ impl InsidePrograms {
         aside_base::lock(&self.known).clone()
     }
 
-    /// Counts a program as running, and returns the places by which it is held. They are searched if no other runs.
+    /// Counts a program as running, with the lock that it has, and returns the places by which it is held. They are
+    /// searched if no other runs.
     ///
     /// # Errors
     /// Fails if the search does.
     pub(crate) async fn enter<E>(
         &self,
+        lock: Option<InsideLock>,
         search: impl Future<Output = Result<Places, E>>,
     ) -> Result<(RunningInside, Arc<Places>), E> {
         let mut found = self.found.lock().await;
@@ -69,7 +75,8 @@ impl InsidePrograms {
             }
         };
         self.running.count.fetch_add(1, Ordering::SeqCst);
-        Ok((RunningInside(self.running.clone()), places))
+        let all = self.running.clone();
+        Ok((RunningInside { all, lock }, places))
     }
 
     /// The reasons why protected places may remain open. Places are searched where that was not done yet, and again where
@@ -86,7 +93,7 @@ impl InsidePrograms {
         match known {
             Some(places) if places.gaps.is_empty() || !is_quiet => Ok(places.gaps.clone()),
             _ => {
-                let (_running, places) = self.enter(search).await?;
+                let (_running, places) = self.enter(None, search).await?;
                 Ok(places.gaps.clone())
             }
         }
@@ -104,10 +111,19 @@ impl InsidePrograms {
     }
 }
 
+impl RunningInside {
+    /// Lets others build walls too, as those of this program stand or will not.
+    pub(crate) fn is_built(&self) {
+        if let Some(lock) = &self.lock {
+            lock.share();
+        }
+    }
+}
+
 impl Drop for RunningInside {
     fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.quiet.notify_waiters();
+        if self.all.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.all.quiet.notify_waiters();
         }
     }
 }
@@ -125,7 +141,7 @@ mod tests {
                 searched.fetch_add(1, Ordering::SeqCst);
                 Ok::<_, ()>(Places::default())
             };
-            all.enter(search).await.unwrap().0
+            all.enter(None, search).await.unwrap().0
         };
         let (first, second) = (enter().await, enter().await);
         assert_eq!(searched.load(Ordering::SeqCst), 1);

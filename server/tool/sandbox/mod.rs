@@ -11,7 +11,7 @@
 //! | `layout` | everything that a command can reach, as arguments for bubblewrap |
 //! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
 //! | `places`, `place_search` | protected places: files that other programs execute, and the search for them |
-//! | `inside` | programs that run inside at the same time, and what was found before the first of them |
+//! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
@@ -46,6 +46,7 @@ mod git_config;
 mod git_named;
 pub mod hosts;
 mod inside;
+pub(super) mod inside_lock;
 pub(super) mod layout;
 mod line;
 mod means;
@@ -57,7 +58,8 @@ mod plain;
 mod started;
 mod walls;
 
-pub(super) use self::inside::{InsidePrograms, RunningInside};
+pub(super) use self::inside::InsidePrograms;
+pub use self::inside::RunningInside;
 pub use self::means::{Means, Missing};
 pub(super) use self::means::{mend, setting, shell};
 use self::{

@@ -22,6 +22,9 @@ use crate::sandbox::{
 /// The hidden first argument with which `aside` becomes another program inside the sandbox.
 pub const INSIDE: &str = layout::INSIDE;
 
+/// Says that nothing else is mounted than was meant. Where there is a proxy, its socket says that.
+pub(super) const STANDS: [u8; 1] = *b".";
+
 /// Precedes the place at which something else is mounted than was meant.
 const OTHER: &[u8] = b"!";
 
@@ -62,6 +65,8 @@ fn become_command(
     if proxied {
         let listener = TcpListener::bind(("127.0.0.1", PROXY_PORT))?;
         handed::give(outside, &OwnedFd::from(listener))?;
+    } else {
+        rustix::io::write(outside, &STANDS)?;
     }
     Err(Command::new(program)
         .args(args)

@@ -1,0 +1,103 @@
+//! The lock of the programs that run inside, shared by all Asides that work in a workspace.
+//!
+//! Each program has the lock together with others while it runs. Where walls cannot be built beside the others, because
+//! one of them exchanges what the walls are made of, the lock is taken alone until the walls stand. So others are only
+//! kept out of the way: what is mounted is looked at in any case, also where no lock can be had.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+    time::Duration,
+};
+
+use aside_base::{private, system::files::number};
+use tokio::time::{Instant, sleep};
+
+/// Folder of the locks in the state directory.
+const FOLDER: &str = "inside";
+/// Number of locks. Workspaces that share one wait for each other, which does no harm.
+const LOCKS: u64 = 64;
+/// Time between two attempts.
+const STEP: Duration = Duration::from_millis(10);
+
+/// The lock as one program has it, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct InsideLock(File);
+
+/// Who else may have the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockShare {
+    /// Programs that run.
+    Others,
+    /// Nobody.
+    Nobody,
+}
+
+impl InsideLock {
+    /// Opens the lock of a workspace in the state directory.
+    ///
+    /// # Errors
+    /// Fails if the state directory cannot be written.
+    pub(crate) fn open(state: &Path, root: &Path) -> io::Result<File> {
+        let folder = state.join(FOLDER);
+        private::make_folder(&folder)?;
+        let lock = number(&fs::metadata(root)?) % LOCKS;
+        private::lock_file(&folder.join(format!("{lock:02}.lock")))
+    }
+
+    /// Takes a lock. None where that cannot be done in this time.
+    pub(crate) async fn take(file: File, share: LockShare, time: Duration) -> Option<Self> {
+        let until = Instant::now() + time;
+        loop {
+            let tried = match share {
+                LockShare::Others => file.try_lock_shared(),
+                LockShare::Nobody => file.try_lock(),
+            };
+            match tried {
+                Ok(()) => return Some(Self(file)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(STEP).await,
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Lets others have the lock too.
+    pub(crate) fn share(&self) {
+        // Where somebody else was quicker, the lock is lost, and with it nothing but good manners.
+        let _ = self.0.try_lock_shared();
+    }
+}
+
+impl Drop for InsideLock {
+    /// Unlocks explicitly: a child process that is forked at the same moment keeps a copy of the descriptor for an instant.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::ZERO;
+
+    #[tokio::test]
+    async fn whoever_builds_alone_waits_for_the_others_and_lets_them_in_again() {
+        let (state, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let take = async |share, time| {
+            let file = InsideLock::open(state.path(), root.path()).unwrap();
+            InsideLock::take(file, share, time).await
+        };
+        let first = take(LockShare::Others, SOON).await.unwrap();
+        let second = take(LockShare::Others, SOON).await.unwrap();
+        assert!(take(LockShare::Nobody, SOON).await.is_none());
+        let mut waiting = Box::pin(take(LockShare::Nobody, Duration::from_secs(60)));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        drop((first, second));
+        let alone = waiting.await.unwrap();
+        assert!(take(LockShare::Others, SOON).await.is_none());
+        alone.share();
+        assert!(take(LockShare::Others, SOON).await.is_some());
+    }
+}
