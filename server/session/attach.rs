@@ -110,10 +110,19 @@ impl AttachedFile {
     /// Attaches a text.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            content: AttachedContent::Text(text.into()),
+        let content = AttachedContent::Text(text.into());
+        let name = name.into();
+        Self { name, content }.without_mark()
+    }
+
+    /// Takes the byte order mark away, which is of the file and not of its text.
+    fn without_mark(mut self) -> Self {
+        if let AttachedContent::Text(text) = &mut self.content
+            && let Some(rest) = text.strip_prefix('\u{feff}')
+        {
+            *text = rest.to_owned();
         }
+        self
     }
 
     /// Reads a file. Its content decides the type, not its name.
@@ -175,10 +184,8 @@ impl AttachedFile {
                 }
             })?),
         };
-        Ok(Self {
-            name: name.to_owned(),
-            content,
-        })
+        let name = name.to_owned();
+        Ok(Self { name, content }.without_mark())
     }
 
     /// Reduces a text to a part.

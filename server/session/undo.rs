@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use aside_base::{digest::sha256, regular, system::files::cautious_inside};
+use aside_base::{digest::sha256, incoming::PresentFile, regular, system::files::cautious_inside};
 use aside_turn::history::TurnHistory;
 use cap_std::{
     ambient_authority,
@@ -91,8 +91,6 @@ pub enum Saved {
     /// The document counts as unsaved, but the file has the same text, except for conversions that editors make when they
     /// save.
     Alike,
-    /// No unsaved change is known, but the file has another text: it was changed behind the editor.
-    Behind,
 }
 
 /// A file that cannot be restored, with the reason.
@@ -162,9 +160,13 @@ pub fn plan(
         }
         let failed = failed(&path);
         let disk = read(&folder, &path).map_err(&failed)?;
+        let disk = disk.map(|present| present.content);
+        let half = half_made(&edits, disk.as_deref(), wanted.blobs);
+        let there = disk.as_deref().map(sha256);
         let file = File {
             edits: &edits,
-            disk: disk.map(|bytes| sha256(&bytes)),
+            disk: half.or_else(|| there.clone()),
+            there,
             known: states(records, &path),
         };
         let step = match open(&path) {
@@ -199,8 +201,10 @@ pub fn plan(
 /// Current state of a file that a turn edited.
 struct File<'a> {
     edits: &'a [&'a Edit],
-    /// SHA-256 of the content on disk.
+    /// SHA-256 of the content on disk. An edit that a crash left half made counts as made.
     disk: Option<String>,
+    /// SHA-256 of the content that is really there.
+    there: Option<String>,
     /// All contents that the conversation ever found or left there.
     known: HashSet<Option<&'a str>>,
 }
@@ -241,7 +245,6 @@ impl<'a> File<'a> {
             now: Some(text.clone()),
         };
         Ok(match (document.saved, first) {
-            (Saved::Behind, _) => Err(Clash::OnDisk),
             (Saved::Yes, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             // The document's text may differ from the file's, because editors convert some files.
             (Saved::Yes, _) => self.on_disk(),
@@ -259,9 +262,25 @@ impl<'a> File<'a> {
     }
 
     fn step(&self, first: &'a Edit, place: RestorePlace) -> RestoreStep<'a> {
-        let now = self.disk.clone();
+        let now = self.there.clone();
         RestoreStep { first, place, now }
     }
+}
+
+/// The content after the last edit, if a crash left that edit half made: a file that is written itself begins with the new
+/// content then, and goes on with the old one.
+fn half_made(edits: &[&Edit], disk: Option<&[u8]>, blobs: &Blobs) -> Option<String> {
+    let (disk, edit) = (disk?, edits.last()?);
+    let there = Some(sha256(disk));
+    if there == edit.after || edits.iter().any(|edit| edit.before == there) {
+        return None;
+    }
+    let content = |name: &Option<String>| blobs.read(name.as_ref()?, 0..u64::MAX).ok();
+    let (before, after) = (content(&edit.before)?, content(&edit.after)?);
+    let alike = disk.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let rest = before.get(alike..).unwrap_or_default();
+    let is_half = disk.len() == before.len().max(alike) && disk[alike..] == *rest;
+    edit.after.clone().filter(|_| alike > 0 && is_half)
 }
 
 /// The edit whose `before` is restored; `None` if the file has that content already.
@@ -340,18 +359,18 @@ fn open_root(root: &Path) -> Result<Dir, UndoError> {
 }
 
 /// Reads a file; `None` if it does not exist.
-fn read(folder: &Dir, path: &str) -> io::Result<Option<Vec<u8>>> {
+fn read(folder: &Dir, path: &str) -> io::Result<Option<PresentFile>> {
     let mut options = OpenOptions::new();
     cautious_inside(options.read(true));
-    let read = || -> io::Result<Vec<u8>> {
+    let read = || -> io::Result<PresentFile> {
         let mut file = folder.open_with(path, &options)?.into_std();
         regular::check(&file.metadata()?)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        Ok(PresentFile { file, content })
     };
     match read() {
-        Ok(bytes) => Ok(Some(bytes)),
+        Ok(present) => Ok(Some(present)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -76,6 +76,7 @@ impl TurnUndo<'_> {
         let blobs = self.conversation.blobs();
         let under_way = self.conversation.under_way();
         let staged = undo::staged::stage(plan, self.root, &blobs, &under_way)?;
+        let ready = staged.bring()?;
         let documents = match self.editor {
             Some(it) => Some(Documents::of(plan, it, self.root, &blobs)?),
             None => None,
@@ -83,7 +84,7 @@ impl TurnUndo<'_> {
         if let Some(documents) = &documents {
             documents.put()?;
         }
-        if let Err(error) = staged.put() {
+        if let Err(error) = ready.put() {
             let left = documents.map(|documents| documents.put_back());
             return Err(UndoFailure::from(error).with(left.unwrap_or_default()));
         }

@@ -1,66 +1,91 @@
 //! Staged changes on disk: a lack of space is detected before the first change is made.
 
 use std::{
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use aside_base::{
     digest::sha256,
-    under_way::{FilesUnderWay, WriteNote, temporary_name},
+    incoming::{FilePlace, Incoming, PresentFile},
+    under_way::{FilesUnderWay, WriteNote},
 };
-use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
+use cap_std::fs::Dir;
 
 use super::{
     Clash, Conflict, FileRestore, RestorePlace, UndoError, UndoPlan, failed, open_root, read,
 };
 use crate::blobs::Blobs;
 
-/// Changes of a plan that are ready to be made. Dropping this removes those that were not made.
+/// Changes of a plan, with all that is needed to make them.
 pub struct Staged<'a> {
     folder: Dir,
     under_way: &'a FilesUnderWay,
     all: Vec<StagedFile<'a>>,
 }
 
-/// Writes the new contents of a plan beside their files.
+/// Reads what a plan needs.
 ///
 /// # Errors
-/// [`UndoError::Conflicts`] if a file changed since the plan was made, or an error if the contents cannot be written.
-/// Nothing has been changed then.
+/// [`UndoError::Conflicts`] if a file changed since the plan was made, or an error if a content cannot be read. Nothing has
+/// been changed then.
 pub fn stage<'a>(
     plan: &'a UndoPlan,
     root: &Path,
     blobs: &Blobs,
     under_way: &'a FilesUnderWay,
 ) -> Result<Staged<'a>, UndoError> {
-    let mut staged = Staged {
-        folder: open_root(root)?,
-        under_way,
-        all: Vec::new(),
-    };
+    let folder = open_root(root)?;
     let changes = plan.changes.iter();
-    for change in changes.filter(|change| change.place == RestorePlace::Disk) {
-        let one = StagedFile::new(&staged, change, blobs)?;
-        staged.all.push(one);
-    }
-    Ok(staged)
+    let changes = changes.filter(|change| change.place == RestorePlace::Disk);
+    let all = changes.map(|change| StagedFile::new(&folder, change, blobs));
+    Ok(Staged {
+        all: all.collect::<Result<_, _>>()?,
+        folder,
+        under_way,
+    })
 }
 
 impl Staged<'_> {
-    /// Makes the changes. Each file is replaced atomically and keeps its permissions. If one fails, the earlier ones are
-    /// reverted.
+    /// Brings the new contents near their places, so that a lack of space is found before the first change is made.
+    ///
+    /// # Errors
+    /// If one cannot be brought there. Nothing has been changed then.
+    pub fn bring(&self) -> Result<Ready<'_>, UndoError> {
+        let all = self.all.iter();
+        let all = all.map(|one| one.bring(self).map_err(failed(&one.change.path)));
+        Ok(Ready {
+            staged: self,
+            incoming: all.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Changes that are ready to be made. Dropping this leaves nothing of those that were not made.
+pub struct Ready<'a> {
+    staged: &'a Staged<'a>,
+    /// The new content of each file; `None` for one to remove.
+    incoming: Vec<Option<Incoming<'a>>>,
+}
+
+impl Ready<'_> {
+    /// Makes the changes. Each file stays what it is besides its content. If one fails, the earlier ones are reverted.
     ///
     /// # Errors
     /// [`UndoError::Conflicts`] if a file changed since it was staged.
-    pub fn put(&self) -> Result<(), UndoError> {
-        for one in &self.all {
-            one.look(&self.folder)?;
+    pub fn put(self) -> Result<(), UndoError> {
+        let Staged { folder, all, .. } = self.staged;
+        for one in all {
+            one.look(folder)?;
         }
-        for (at, one) in self.all.iter().enumerate() {
-            if let Err(source) = one.put(&self.folder) {
-                for done in &self.all[..at] {
-                    let _ = done.put_back(self);
+        for (at, (one, incoming)) in all.iter().zip(self.incoming).enumerate() {
+            let put = match incoming {
+                Some(incoming) => incoming.put(),
+                None => folder.remove_file(&one.target),
+            };
+            if let Err(source) = put {
+                for done in &all[..at] {
+                    let _ = done.put_back(self.staged);
                 }
                 return Err(UndoError::Io {
                     path: one.change.path.clone(),
@@ -72,57 +97,30 @@ impl Staged<'_> {
     }
 }
 
-impl Drop for Staged<'_> {
-    /// Removes contents that were not used.
-    fn drop(&mut self) {
-        for new in self.all.iter().filter_map(|one| one.new.as_ref()) {
-            let _ = self.folder.remove_file(&new.path);
-        }
-    }
-}
-
-/// A staged change, whose new content is beside the file.
+/// A change, and the file as it is.
 struct StagedFile<'a> {
     change: &'a FileRestore,
     /// The file itself, if the path is a link.
     target: PathBuf,
-    /// Current content and permissions, for a revert.
-    present: Option<(Vec<u8>, Permissions)>,
-    new: Option<NewContent>,
-}
-
-/// A new content in a temporary file.
-struct NewContent {
-    path: PathBuf,
-    /// Dropped after the file.
-    _note: WriteNote,
+    present: Option<PresentFile>,
+    /// The new content; `None` to remove the file.
+    new: Option<Vec<u8>>,
 }
 
 impl<'a> StagedFile<'a> {
-    fn new(staged: &Staged<'_>, change: &'a FileRestore, blobs: &Blobs) -> Result<Self, UndoError> {
-        let folder = &staged.folder;
+    fn new(folder: &Dir, change: &'a FileRestore, blobs: &Blobs) -> Result<Self, UndoError> {
         let failed = failed(&change.path);
         let target = folder
             .canonicalize(&change.path)
             .unwrap_or_else(|_| change.path.clone().into());
-        let present = match present(folder, change)? {
-            Some(bytes) => {
-                let about = folder.metadata(&target).map_err(&failed)?;
-                Some((bytes, about.permissions()))
-            }
-            None => None,
-        };
-        let mut one = Self {
+        let new = change.to.as_ref();
+        let new = new.map(|name| blobs.read(name, 0..u64::MAX)).transpose();
+        Ok(Self {
+            present: present(folder, change)?,
+            new: new.map_err(&failed)?,
             change,
             target,
-            present,
-            new: None,
-        };
-        if let Some(name) = &change.to {
-            let bytes = blobs.read(name, 0..u64::MAX).map_err(&failed)?;
-            one.new = Some(one.write_beside(staged, &bytes).map_err(&failed)?);
-        }
-        Ok(one)
+        })
     }
 
     /// Checks again that the file is as planned, because time may have passed.
@@ -130,51 +128,44 @@ impl<'a> StagedFile<'a> {
         present(folder, self.change).map(|_| ())
     }
 
-    fn put(&self, folder: &Dir) -> io::Result<()> {
-        match &self.new {
-            Some(new) => folder.rename(&new.path, folder, &self.target),
-            None => folder.remove_file(&self.target),
-        }
+    fn bring(&self, staged: &'a Staged<'_>) -> io::Result<Option<Incoming<'_>>> {
+        let new = self.new.as_deref();
+        let incoming = new.map(|new| self.incoming(staged, self.present.as_ref(), new));
+        incoming.transpose()
     }
 
     fn put_back(&self, staged: &Staged<'_>) -> io::Result<()> {
-        let folder = &staged.folder;
-        match &self.present {
-            Some((bytes, _)) => {
-                let new = self.write_beside(staged, bytes)?;
-                let put = folder.rename(&new.path, folder, &self.target);
-                if put.is_err() {
-                    let _ = folder.remove_file(&new.path);
-                }
-                put
-            }
-            None => folder.remove_file(&self.target),
-        }
+        let Some(present) = &self.present else {
+            return staged.folder.remove_file(&self.target);
+        };
+        let now = read(&staged.folder, &self.change.path)?;
+        self.incoming(staged, now.as_ref(), &present.content)?.put()
     }
 
-    /// Writes bytes to a temporary file in the target's folder, with the target's permissions.
-    fn write_beside(&self, staged: &Staged<'_>, bytes: &[u8]) -> io::Result<NewContent> {
-        let folder = &staged.folder;
+    fn incoming<'b>(
+        &self,
+        staged: &Staged<'_>,
+        present: Option<&'b PresentFile>,
+        content: &'b [u8],
+    ) -> io::Result<Incoming<'b>> {
         let parent = self.target.parent().unwrap_or(Path::new(""));
-        if !parent.as_os_str().is_empty() {
-            folder.create_dir_all(parent)?;
-        }
-        let path = parent.join(temporary_name());
-        let note = staged.under_way.note(&path);
-        let mut file = folder.open_with(&path, OpenOptions::new().write(true).create_new(true))?;
-        let permissions = match (&self.present, self.change.mode) {
-            (Some((_, permissions)), _) => Some(permissions.clone()),
-            (None, Some(mode)) => Some(Permissions::from_mode(mode & 0o777)),
-            (None, None) => None,
+        let folder = match parent.as_os_str().is_empty() {
+            true => staged.folder.try_clone()?,
+            false => {
+                staged.folder.create_dir_all(parent)?;
+                staged.folder.open_dir(parent)?
+            }
         };
-        let written = file.write_all(bytes).and_then(|()| match permissions {
-            Some(permissions) => file.set_permissions(permissions),
-            None => Ok(()),
+        let name = self.target.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
+        let note = |temporary: &str| -> Option<WriteNote> {
+            Some(staged.under_way.note(&parent.join(temporary)))
+        };
+        let mode = self.change.mode.map(|mode| {
+            let bits = mode & 0o777;
+            <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(bits)
         });
-        if written.is_err() {
-            let _ = folder.remove_file(&path);
-        }
-        written.map(|()| NewContent { path, _note: note })
+        Incoming::new(FilePlace { folder, name }, present, content, mode, note)
     }
 }
 
@@ -182,9 +173,10 @@ impl<'a> StagedFile<'a> {
 ///
 /// # Errors
 /// [`UndoError::Conflicts`] if it is not the content that the plan was made for.
-fn present(folder: &Dir, change: &FileRestore) -> Result<Option<Vec<u8>>, UndoError> {
+fn present(folder: &Dir, change: &FileRestore) -> Result<Option<PresentFile>, UndoError> {
     let present = read(folder, &change.path).map_err(failed(&change.path))?;
-    if present.as_deref().map(sha256) == change.now {
+    let now = present.as_ref().map(|present| sha256(&present.content));
+    if now == change.now {
         return Ok(present);
     }
     Err(UndoError::Conflicts(vec![Conflict {

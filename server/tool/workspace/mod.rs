@@ -20,6 +20,7 @@ use cap_std::{
 
 use aside_base::{
     digest::sha256,
+    incoming::PresentFile,
     secrets,
     system::{
         files::cautious_inside,
@@ -35,6 +36,7 @@ use super::editor::Buffer;
 mod guard;
 mod names;
 pub(super) mod protected;
+mod protection;
 mod write;
 
 use guard::{Guard, Guarded};
@@ -61,7 +63,6 @@ pub struct OpenedFile {
     /// Whether reading needs permission, because the file may hold secrets.
     pub secret: bool,
     file: fs::File,
-    mode: fs::Permissions,
 }
 
 /// The whole content of a text file.
@@ -75,6 +76,8 @@ pub struct TextFile {
     pub hash: String,
     /// The document that the text comes from, if the file is open in an editor.
     pub buffer: Option<Buffer>,
+    /// Advice for who reads the text: the editor has another one.
+    pub note: Option<&'static str>,
 }
 
 /// A folder beneath the root.
@@ -94,7 +97,7 @@ pub struct WriteTarget {
     /// The existing file.
     pub old: Option<OpenedFile>,
     /// The reason why a person must be asked before anything is written there, whatever the mode: another program
-    /// executes the file.
+    /// executes the file, or its owner protects it.
     pub must_ask: Option<String>,
 }
 
@@ -233,14 +236,11 @@ impl Workspace {
         let metadata = file.metadata().map_err(refuse)?;
         check_type(path, &metadata)?;
         let real = self.path_of(path, &file)?;
-        let file = file.into_std();
-        let mode = file.metadata().map_err(refuse)?.permissions();
         let secret = self.is_secret(&inside, &real);
         Ok(OpenedFile {
             path: real,
             secret,
-            file,
-            mode,
+            file: file.into_std(),
         })
     }
 
@@ -264,7 +264,6 @@ impl Workspace {
             secret: self.is_secret(Path::new(path), path),
             path: path.to_owned(),
             file,
-            mode: about.permissions(),
         })
     }
 
@@ -319,14 +318,17 @@ impl Workspace {
         }
         let opened = old.as_ref().map(|old| old.file.metadata());
         let opened = opened.transpose().map_err(|error| refusal(path, &error))?;
-        if opened.is_some_and(|about| self.guard.owns(&about)) {
+        if opened.as_ref().is_some_and(|about| self.guard.owns(about)) {
             return Err(protected());
         }
+        let guarded = opened.and_then(|about| protection::reason(&real, &about, &self.path));
         let (folder, below) = self.nearest_folder(path, &real)?;
         let must_ask = self.may_write(path, &folder, below)?;
         let named = names::taken_by(&inside).or_else(|| names::taken_by(Path::new(&real)));
+        let takes_code = named.map(|program| takes_code(&real, program)).or(must_ask);
+        let reasons: Vec<String> = takes_code.into_iter().chain(guarded).collect();
         Ok(WriteTarget {
-            must_ask: named.map(|program| takes_code(&real, program)).or(must_ask),
+            must_ask: (!reasons.is_empty()).then(|| reasons.join("; ")),
             path: real,
             old,
         })
@@ -484,6 +486,7 @@ impl OpenedFile {
                 text,
                 hash,
                 buffer: None,
+                note: None,
             }),
             _ => Err(PathError::Binary(self.path)),
         }
@@ -501,6 +504,13 @@ impl OpenedFile {
     #[must_use]
     pub fn into_file(self) -> fs::File {
         self.file
+    }
+
+    /// Reads the whole file, of any content.
+    fn present(mut self) -> Result<PresentFile, PathError> {
+        let content = self.bytes()?;
+        let file = self.file;
+        Ok(PresentFile { file, content })
     }
 
     fn bytes(&mut self) -> Result<Vec<u8>, PathError> {

@@ -1,5 +1,6 @@
 use std::{fs, os::unix::fs::symlink};
 
+use aside_base::system::files::{FileId, Likeness};
 use tempfile::TempDir;
 
 use super::*;
@@ -425,4 +426,105 @@ fn uris_are_escaped() {
     let uri = ground.workspace.uri("a b/ä#.txt");
     assert!(uri.starts_with("file:///"));
     assert!(uri.ends_with("/root/a%20b/%C3%A4%23.txt"), "{uri}");
+}
+
+/// A file beside the text: all that stays.
+fn likeness(path: &Path) -> Likeness {
+    Likeness::of(&fs::File::open(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_file_stays_what_it_is_besides_its_text() {
+    let ground = WorkspaceFixture::new();
+    let is_root = rustix::process::geteuid().is_root();
+    type Change = fn(&Path);
+    let rows: &[(&str, bool, Change)] = &[
+        ("plain", false, |_| ()),
+        ("mode", false, |path| set_mode(path, 0o640)),
+        ("read-only", false, |path| set_mode(path, 0o444)),
+        ("second name", false, |path| {
+            fs::hard_link(path, path.with_file_name("second")).unwrap();
+        }),
+        ("read-only with a second name", false, |path| {
+            fs::hard_link(path, path.with_file_name("third")).unwrap();
+            set_mode(path, 0o444);
+        }),
+        ("owner and group", true, |path| chown(path, 1000, 1001)),
+        ("owner and a second name", true, |path| {
+            fs::hard_link(path, path.with_file_name("fourth")).unwrap();
+            chown(path, 1000, 1000);
+        }),
+        ("bits", true, |path| {
+            chown(path, 1000, 1000);
+            set_mode(path, 0o6755);
+        }),
+        ("attribute", false, |path| {
+            let file = fs::File::open(path).unwrap();
+            let flags = rustix::fs::XattrFlags::empty();
+            // Some file systems have none.
+            let _ = rustix::fs::fsetxattr(&file, "user.note", b"kept", flags);
+        }),
+        ("read-only folder", false, |path| {
+            set_mode(path.parent().unwrap(), 0o555);
+        }),
+    ];
+    for (name, for_root, change) in rows {
+        if *for_root && !is_root {
+            continue;
+        }
+        let path = format!("{name}/f.txt");
+        let at = ground.at(&path);
+        fs::create_dir(ground.at(name)).unwrap();
+        fs::write(&at, "one").unwrap();
+        change(&at);
+        let (before, number) = (likeness(&at), FileId::of(&fs::metadata(&at).unwrap()));
+        let text = "two, and more of it";
+        let written = ground
+            .workspace
+            .write(&path, Some(&sha256(b"one")), text.as_bytes());
+        written.unwrap_or_else(|why| panic!("{name}: {why}"));
+        assert_eq!(likeness(&at), before, "{name}");
+        if before.names > 1 {
+            assert_eq!(FileId::of(&fs::metadata(&at).unwrap()), number, "{name}");
+        }
+        let shorter = ground
+            .workspace
+            .write(&path, Some(&sha256(text.as_bytes())), b"2");
+        shorter.unwrap_or_else(|why| panic!("{name}: {why}"));
+        for entry in fs::read_dir(ground.at(name)).unwrap() {
+            let left = fs::read_to_string(entry.unwrap().path()).unwrap();
+            assert_eq!(left, "2", "{name}");
+        }
+        set_mode(&ground.at(name), 0o755);
+    }
+}
+
+#[test]
+fn a_file_that_its_owner_protects_is_a_reason_to_ask() {
+    let ground = WorkspaceFixture::new();
+    let reason = |path: &str| ground.workspace.place(path).unwrap().must_ask;
+    assert_eq!(reason("sub/a"), None);
+    set_mode(&ground.at("sub/a"), 0o444);
+    assert_eq!(reason("sub/a").as_deref(), Some("sub/a is read-only"));
+    symlink("a", ground.at("sub/link")).unwrap();
+    assert_eq!(reason("sub/link").as_deref(), Some("sub/a is read-only"));
+    set_mode(&ground.at("sub/a"), 0o644);
+    fs::hard_link(ground.at("sub/a"), ground.at("second")).unwrap();
+    assert_eq!(reason("second"), None, "both names are here");
+    let outside = ground.folder.path().join("third");
+    fs::hard_link(ground.at("sub/a"), outside).unwrap();
+    let elsewhere = "second is also a file outside the workspace, by another name";
+    assert_eq!(reason("second").as_deref(), Some(elsewhere));
+    fs::write(ground.at(".envrc"), "").unwrap();
+    set_mode(&ground.at(".envrc"), 0o400);
+    let both = ".envrc can make direnv run commands; .envrc is read-only";
+    assert_eq!(reason(".envrc").as_deref(), Some(both));
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn chown(path: &Path, owner: u32, group: u32) {
+    std::os::unix::fs::chown(path, Some(owner), Some(group)).unwrap();
 }

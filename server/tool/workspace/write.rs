@@ -1,19 +1,18 @@
-//! Atomic writes of whole files, and only over the expected content.
+//! Writes of whole files, and only over the expected content.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
+use std::{io, path::Path};
+
+use aside_base::{
+    digest::sha256,
+    incoming::{FilePlace, Incoming, PresentFile},
 };
+use cap_std::fs::Dir;
 
-use aside_base::{digest::sha256, under_way::temporary_name};
-use cap_std::fs::{Dir, OpenOptions};
-
-use super::{PathError, Workspace, refusal};
+use super::{OpenedFile, PathError, Workspace, refusal};
 
 impl Workspace {
-    /// Writes a text to a real path from the root, as [`super::WriteTarget`] gives it. Readers see the old file or the new
-    /// one, never a part. Missing folders are created; an existing file keeps its permissions.
+    /// Writes a text to a real path from the root, as [`super::WriteTarget`] gives it. Missing folders are created; an
+    /// existing file stays what it is besides its text.
     ///
     /// # Errors
     /// A [`PathError`]; [`PathError::Stale`] if the file's SHA-256 is not the expected one, or if a file exists and `None`
@@ -24,29 +23,21 @@ impl Workspace {
         expected: Option<&str>,
         content: &[u8],
     ) -> Result<(), PathError> {
-        let (place, mode) = self.expect(path, expected)?;
-        let (dir, name) = self.parent(&place)?;
-        let temporary = temporary_name();
-        let beside = Path::new(&place).with_file_name(&temporary);
-        let _note = self.under_way.as_ref().map(|files| files.note(&beside));
-        let written = (|| {
-            let mut options = OpenOptions::new();
-            let file = dir.open_with(&temporary, options.write(true).create_new(true))?;
-            let mut file = file.into_std();
-            if let Some(mode) = mode {
-                file.set_permissions(mode)?;
-            }
-            file.write_all(content)
-        })();
-        let result = written
-            .map_err(|error| refusal(path, &error))
-            // Checked again as late as possible, because writing took time.
-            .and_then(|()| self.expect(path, expected).map(drop))
-            .and_then(|()| put(&dir, &temporary, &name, expected.is_none(), path));
-        if result.is_err() {
-            let _ = dir.remove_file(&temporary);
-        }
-        result
+        let (place, present) = self.expect(path, expected)?;
+        let (folder, name) = self.parent(&place)?;
+        let note = |temporary: &str| {
+            let beside = Path::new(&place).with_file_name(temporary);
+            self.under_way.as_ref().map(|files| files.note(&beside))
+        };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => PathError::Stale(path.to_owned()),
+            _ => refusal(path, &error),
+        };
+        let to = FilePlace { folder, name };
+        let incoming = Incoming::new(to, present.as_ref(), content, None, note).map_err(failed)?;
+        // Checked again as late as possible, because writing took time.
+        self.expect(path, expected)?;
+        incoming.put().map_err(failed)
     }
 
     /// Removes the file at a real path from the root.
@@ -59,26 +50,23 @@ impl Workspace {
         dir.remove_file(name).map_err(|error| refusal(path, &error))
     }
 
-    /// Checks that a place has the expected content. Returns its permissions.
+    /// Checks that a place has the expected content. Returns the file.
     fn expect(
         &self,
         path: &str,
         expected: Option<&str>,
-    ) -> Result<(String, Option<fs::Permissions>), PathError> {
-        let mut place = self.place(path)?;
-        let found = place
-            .old
-            .as_mut()
-            .map(super::OpenedFile::bytes)
-            .transpose()?;
+    ) -> Result<(String, Option<PresentFile>), PathError> {
+        let place = self.place(path)?;
+        let present = place.old.map(OpenedFile::present).transpose()?;
         // A link that was put in the way leads to another file, which may even have the same content.
         if place.path != path {
             return Err(PathError::Stale(path.to_owned()));
         }
-        if found.map(|bytes| sha256(&bytes)).as_deref() != expected {
+        let found = present.as_ref().map(|present| sha256(&present.content));
+        if found.as_deref() != expected {
             return Err(PathError::Stale(path.to_owned()));
         }
-        Ok((place.path, place.old.map(|old| old.mode)))
+        Ok((place.path, present))
     }
 
     /// The folder of a real path, created if missing, and the name in it.
@@ -101,27 +89,5 @@ impl Workspace {
         // The check by path is repeated on the opened folder.
         self.may_write(path, &dir, vec![name.into()])?;
         Ok((dir, name.to_owned()))
-    }
-}
-
-/// Renames the temporary file to its final name. A new file never replaces one that appeared meanwhile.
-fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), PathError> {
-    let renamed = if new {
-        rename_new(dir, from, to)
-    } else {
-        dir.rename(from, dir, to)
-    };
-    renamed.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => PathError::Stale(path.to_owned()),
-        _ => refusal(path, &error),
-    })
-}
-
-fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
-    match dir.hard_link(from, dir, to) {
-        Ok(()) => dir.remove_file(from),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // Some file systems lack hard links; the check just before found no file.
-        Err(_) => dir.rename(from, dir, to),
     }
 }

@@ -1,14 +1,27 @@
-//! Files opened without waiting, files for the user alone, and the identity of a file.
+//! Files opened without waiting, files for the user alone, the identity of a file, and what a file is besides its content.
 
 use std::{
-    fs::{DirBuilder, File, Metadata, OpenOptions},
+    collections::BTreeMap,
+    ffi::CString,
+    fs::{DirBuilder, File, Metadata, OpenOptions, Permissions},
     io,
-    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
+    os::{
+        fd::AsFd,
+        unix::fs::{
+            DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt,
+        },
+    },
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use rustix::fs::OFlags;
+use rustix::{
+    fs::{self, Mode, OFlags, XattrFlags},
+    io::Errno,
+};
+
+/// Maximum size in bytes of an extended attribute, and of the list of them, on Linux.
+const ATTRIBUTES: usize = 64 << 10;
 
 /// Flags for opening a file of an unknown type: without waiting, and without becoming the terminal of this process.
 pub(super) const CAUTIOUS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
@@ -117,4 +130,168 @@ pub fn write_once(file: &File, bytes: &[u8]) -> io::Result<usize> {
     Ok(rustix::io::retry_on_intr(|| {
         rustix::io::write(file, bytes)
     })?)
+}
+
+/// What a file is besides its content and its names: all that a copy which keeps everything would have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Likeness {
+    /// The number of names.
+    pub names: u64,
+    owner: u32,
+    group: u32,
+    mode: u32,
+    /// Extended attributes by name, lists of access rights among them.
+    attributes: BTreeMap<CString, Vec<u8>>,
+}
+
+impl Likeness {
+    /// The likeness of an open file.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let about = file.metadata()?;
+        Ok(Self {
+            names: about.nlink(),
+            owner: about.uid(),
+            group: about.gid(),
+            mode: about.mode() & 0o7777,
+            attributes: attributes(file)?,
+        })
+    }
+
+    /// Whether the file belongs to another user than the one of this process.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.owner != rustix::process::geteuid().as_raw()
+    }
+
+    /// Makes a new file of one name like this. Returns whether the system allowed all of it.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn give(&self, file: &File) -> io::Result<bool> {
+        let now = Self::of(file)?;
+        if (now.owner, now.group) != (self.owner, self.group) {
+            // What is refused shows below.
+            let _ = std::os::unix::fs::fchown(file, Some(self.owner), Some(self.group));
+        }
+        for name in now.attributes.keys() {
+            if !self.attributes.contains_key(name) {
+                let _ = fs::fremovexattr(file, name);
+            }
+        }
+        for (name, value) in &self.attributes {
+            if now.attributes.get(name) != Some(value) {
+                let _ = fs::fsetxattr(file, name, value, XattrFlags::empty());
+            }
+        }
+        let _ = file.set_permissions(Permissions::from_mode(self.mode));
+        let names = now.names;
+        Ok(Self::of(file)?
+            == Self {
+                names,
+                ..self.clone()
+            })
+    }
+}
+
+/// The extended attributes of a file; none where the file system has none.
+fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
+    let mut list = vec![0; ATTRIBUTES];
+    let length = match fs::flistxattr(file, &mut list[..]) {
+        Ok(length) => length,
+        Err(Errno::NOTSUP) => 0,
+        Err(error) => return Err(error.into()),
+    };
+    let mut attributes = BTreeMap::new();
+    for name in list[..length].split(|byte| *byte == 0) {
+        if let Ok(name) = CString::new(name)
+            && !name.is_empty()
+        {
+            let mut value = vec![0; ATTRIBUTES];
+            let length = fs::fgetxattr(file, &name, &mut value[..])?;
+            value.truncate(length);
+            attributes.insert(name, value);
+        }
+    }
+    Ok(attributes)
+}
+
+/// Whether an error says that a file cannot be made or replaced in its folder, which says nothing of the file itself.
+#[must_use]
+pub fn is_forbidden(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::ROFS,
+        Errno::BUSY,
+        Errno::XDEV,
+        Errno::NAMETOOLONG,
+    ]
+    .into_iter()
+    .any(is)
+}
+
+/// Opens a file in a folder to be written, without following a link. One of the user's own that is read-only is made
+/// writable for that moment; `itself` is the same file, opened in another way.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn open_to_write(at: &impl AsFd, name: &str, itself: &File) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | CAUTIOUS;
+    let open = || -> io::Result<File> { Ok(fs::openat(at, name, flags, Mode::empty())?.into()) };
+    let about = itself.metadata()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    match open() {
+        Err(error) if is_own && error.kind() == io::ErrorKind::PermissionDenied => {
+            itself.set_permissions(Permissions::from_mode(about.mode() & 0o7777 | 0o200))?;
+            let opened = open();
+            itself.set_permissions(about.permissions())?;
+            opened
+        }
+        opened => opened,
+    }
+}
+
+/// Makes sure that there is room for a file of `bytes` to become one of `more` bytes, where the file system can tell.
+///
+/// # Errors
+/// If there is no room.
+pub fn reserve(file: &File, bytes: usize, more: usize) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if more > bytes {
+        let flags = fs::FallocateFlags::KEEP_SIZE;
+        let reserved = fs::fallocate(file, flags, bytes as u64, (more - bytes) as u64);
+        if let Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) = reserved {
+            return Err(error.into());
+        }
+    }
+    let _ = (file, bytes, more);
+    Ok(())
+}
+
+/// Writes a content over that of a file, from its first byte on, and cuts off what is left behind it.
+///
+/// # Errors
+/// If some of it could not be written.
+pub fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
+    file.write_all_at(content, 0)?;
+    file.set_len(content.len() as u64)
+}
+
+/// Whether a file is read-only by its mode, whoever asks.
+#[must_use]
+pub fn is_read_only(about: &Metadata) -> bool {
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    about.mode() & 0o222 == 0 || (is_own && about.mode() & 0o200 == 0)
+}
+
+/// Whether a file is another user's. To the system's own user, who may write each file and leaves its owner as it is,
+/// none is.
+#[must_use]
+pub fn is_of_another(about: &Metadata) -> bool {
+    let user = rustix::process::geteuid();
+    !user.is_root() && about.uid() != user.as_raw()
 }
