@@ -6,11 +6,11 @@ use serde_json::json;
 use super::{
     CallPlan, Planning, ToolRun,
     frame::{EditBase, KnownFile, WrittenTo},
+    line_ends,
     workspace::TextFile,
 };
 use aside_base::{
     diff::unified,
-    digest::sha256,
     visible::{hidden_added, short_line},
 };
 use aside_turn::{
@@ -98,11 +98,10 @@ impl FileChange {
         if old.is_some_and(|file| file.text == text) {
             return Ok(self.kept_as_it_was(&run.work));
         }
-        let put = run.write(&self.file, &text)?;
+        let (put, after) = run.write(&self.file, &text)?;
         if put == WrittenTo::Cancelled {
             return Ok(ToolOutcome::Stopped);
         }
-        let after = sha256(text.as_bytes());
         let mut seen = run.context.seen();
         if let Some(before) = old {
             seen.edited(&self.file.path, &before.hash, &after);
@@ -114,10 +113,22 @@ impl FileChange {
         Ok(ToolOutcome::Success(output))
     }
 
+    fn old_text(&self) -> &str {
+        self.file.old.as_ref().map_or("", |file| &file.text)
+    }
+
     /// The text to write: the person's own, if there is one.
     fn wanted(&self, work: &CallWork) -> String {
         match &work.new_text {
-            Some(own) => fitted(self.file.old.as_ref(), own.clone()),
+            // Editors write it with line ends and marks of their own.
+            Some(own) => {
+                let shown = if self.new.is_empty() {
+                    self.old_text()
+                } else {
+                    &self.new
+                };
+                fitted(self.file.old.as_ref(), line_ends::for_whole(shown, own))
+            }
             None => self.new.clone(),
         }
     }
@@ -158,23 +169,13 @@ impl FileChange {
     }
 }
 
-/// A new text of an open document in its line breaks, the last one included: editors know one kind for a document,
-/// and some no text without the last one. The text of a file stays as it is.
+/// The text of a file or of an open document. The text of a file stays as it is.
 fn fitted(old: Option<&TextFile>, text: String) -> String {
-    let Some(document) = old.filter(|file| file.buffer.is_some()) else {
-        return text;
-    };
-    let old = &document.text;
-    let (all, wide) = (old.matches('\n').count(), old.matches("\r\n").count());
-    let narrow = |text: String| text.replace("\r\n", "\n");
-    let (mut text, end) = match wide {
-        _ if all == 0 => return text,
-        0 => (narrow(text), "\n"),
-        _ if wide == all => (narrow(text).replace('\n', "\r\n"), "\r\n"),
-        _ => (text, "\n"),
-    };
-    if old.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
-        text.push_str(end);
+    match old.filter(|file| file.buffer.is_some()) {
+        Some(document) => line_ends::for_document(&document.text, text),
+        None => text,
     }
-    text
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,16 +1,20 @@
 //! `edit_file`: exact replacement of a text. Where the text occurs more than once, it asks which is meant.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use aside_base::visible::short_line;
 use aside_turn::{
-    effect::CallWork,
     question::{AnswerType, Persistence, Question},
     rules::Class,
 };
 
-use super::{BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange};
+use super::{
+    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, line_ends,
+    workspace::TextFile,
+};
 
 /// The id of the question.
 const OCCURRENCE: &str = "occurrence";
@@ -71,37 +75,32 @@ impl BlockingTool for EditFile {
         let Some(old) = file.old.as_ref() else {
             return Err(format!("There is no `{path}`; create it with write_file.").into());
         };
-        let (wanted, put) = in_its_line_breaks(&old.text, &self);
-        let places: Vec<usize> = old
-            .text
-            .match_indices(&wanted)
-            .map(|(at, _)| at)
-            .take(PLACES + 1)
-            .collect();
+        let places = line_ends::places(&old.text, &self.old_text, PLACES + 1);
         let chosen = match places.as_slice() {
             [] => {
                 return Err(format!(
                 "`old_text` does not occur in `{path}`; read the file again and copy the text exactly."
             ).into());
             }
-            [only] => vec![*only],
+            [only] => vec![only.clone()],
             _ if places.len() > PLACES => {
                 return Err(format!(
                 "`old_text` occurs over {PLACES} times in `{path}`; give more of the text around the place that you mean."
             ).into());
             }
-            _ => {
-                let labels = labels(&old.text, &places);
-                match chosen(planning.work(), &labels, &places) {
-                    Some(chosen) => chosen,
-                    None => {
-                        let question = question(&path, &old.text, &places, labels);
-                        return Err(Unplanned::Question(Box::new(question)));
-                    }
+            _ => match self.chosen(&planning, old, &places) {
+                Some(chosen) => chosen,
+                None => {
+                    let kept = planning
+                        .context()
+                        .keep_asked(planning.work().call, &old.hash);
+                    kept.map_err(|error| format!("It cannot be asked which is meant: {error}."))?;
+                    let question = question(&path, &old.text, &places);
+                    return Err(Unplanned::Question(Box::new(question)));
                 }
-            }
+            },
         };
-        let new = replaced(&old.text, &chosen, wanted.len(), &put);
+        let new = self.replaced(&old.text, &chosen);
         // What must be asked for was asked for as it was shown.
         let follows = places.len() == 1 && file.must_ask.is_none();
         let mut change = FileChange::new(file, new);
@@ -110,47 +109,55 @@ impl BlockingTool for EditFile {
     }
 }
 
-/// Old and new text with the line breaks of the file: models write `\n` also where it has `\r\n`.
-fn in_its_line_breaks(text: &str, args: &EditFile) -> (String, String) {
-    let plain = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
-    if text.contains(&args.old_text) || !text.contains("\r\n") {
-        (args.old_text.clone(), args.new_text.clone())
-    } else {
-        (plain(&args.old_text), plain(&args.new_text))
+impl EditFile {
+    /// The text with the new one in these places.
+    fn replaced(&self, text: &str, places: &[Range<usize>]) -> String {
+        let mut out = String::with_capacity(text.len() + places.len() * self.new_text.len());
+        let mut from = 0;
+        for place in places {
+            out.push_str(&text[from..place.start]);
+            let new = line_ends::for_place(text, place, &self.old_text, &self.new_text);
+            out.push_str(&new);
+            from = place.end;
+        }
+        out + &text[from..]
     }
-}
 
-fn replaced(text: &str, places: &[usize], length: usize, new: &str) -> String {
-    let mut out = String::with_capacity(text.len() + places.len() * new.len());
-    let mut from = 0;
-    for place in places {
-        out.push_str(&text[from..*place]);
-        out.push_str(new);
-        from = place + length;
+    /// The places that the latest answer means; none where it is missing or about another text: a line is another one
+    /// as soon as another call of the same message has edited the file.
+    fn chosen(
+        &self,
+        planning: &Planning,
+        old: &TextFile,
+        places: &[Range<usize>],
+    ) -> Option<Vec<Range<usize>>> {
+        let answers = &planning.work().answers;
+        let (_, answer) = answers.iter().rev().find(|(id, _)| id == OCCURRENCE)?;
+        let answer = answer.value().and_then(Value::as_str)?;
+        let call = planning.work().call;
+        if !planning.context().was_asked(call, &old.hash) {
+            return None;
+        }
+        if answer == ALL {
+            return (!line_ends::overlap(places)).then(|| places.to_vec());
+        }
+        let labels = labels(&old.text, places);
+        let at = labels.iter().position(|label| label == answer)?;
+        Some(vec![places[at].clone()])
     }
-    out + &text[from..]
-}
-
-/// The places that the latest answer means; none where it is missing or about another text.
-fn chosen(work: &CallWork, labels: &[String], places: &[usize]) -> Option<Vec<usize>> {
-    let (_, answer) = work.answers.iter().rev().find(|(id, _)| id == OCCURRENCE)?;
-    let answer = answer.value().and_then(Value::as_str)?;
-    if answer == ALL {
-        return Some(places.to_vec());
-    }
-    let at = labels.iter().position(|label| label == answer)?;
-    Some(vec![places[at]])
 }
 
 /// `<line>`, or `<line>:<column>` where a line has several; both count from 1, columns in characters.
-fn labels(text: &str, places: &[usize]) -> Vec<String> {
-    let lines: Vec<usize> = places.iter().map(|place| line_of(text, *place)).collect();
+fn labels(text: &str, places: &[Range<usize>]) -> Vec<String> {
+    let lines = places.iter().map(|place| line_of(text, place.start));
+    let lines: Vec<usize> = lines.collect();
     let label = |(at, line): (usize, &usize)| {
         if lines.iter().filter(|other| *other == line).count() == 1 {
             return line.to_string();
         }
-        let start = text[..places[at]].rfind('\n').map_or(0, |end| end + 1);
-        format!("{line}:{}", text[start..places[at]].chars().count() + 1)
+        let place = places[at].start;
+        let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
+        format!("{line}:{}", text[start..place].chars().count() + 1)
     };
     lines.iter().enumerate().map(label).collect()
 }
@@ -159,16 +166,19 @@ fn line_of(text: &str, place: usize) -> usize {
     text[..place].matches('\n').count() + 1
 }
 
-fn question(path: &str, text: &str, places: &[usize], labels: Vec<String>) -> Question {
+fn question(path: &str, text: &str, places: &[Range<usize>]) -> Question {
     let lines: Vec<&str> = text.lines().collect();
-    let context: Vec<String> = places
-        .iter()
-        .zip(&labels)
-        .map(|(place, label)| format!("{label}:\n{}", surroundings(&lines, line_of(text, *place))))
-        .collect();
+    let mut options = labels(text, places);
+    let context = places.iter().zip(&options).map(|(place, label)| {
+        let around = surroundings(&lines, line_of(text, place.start));
+        format!("{label}:\n{around}")
+    });
+    let mut context: Vec<String> = context.collect();
     let count = places.len();
-    let mut options = labels;
-    options.push(ALL.to_owned());
+    match line_ends::overlap(places) {
+        true => context.push("Some of them overlap, so that only one can be meant.".to_owned()),
+        false => options.push(ALL.to_owned()),
+    }
     let asked = format!("The text to replace occurs {count} times in {path}. Which one is meant?");
     let asked = short_line(&asked, 300);
     let mut question = Question::new(OCCURRENCE, asked, AnswerType::Select { options });

@@ -6,6 +6,7 @@ use super::*;
 use crate::{FileEdit, trial::ToolTrial};
 use aside_base::digest::sha256;
 use aside_turn::{
+    effect::CallWork,
     input::{Preparation, Prepared, Preview, ToolOutcome},
     question::Answer,
     record::CallKey,
@@ -22,11 +23,20 @@ async fn read(text: &str) -> ToolTrial {
     trial
 }
 
+/// Answers the question that the edit has to ask.
+async fn answered(trial: &mut ToolTrial, edit: (&str, &str), answer: &str) {
+    let asked = trial.prepare("edit_file", args(edit.0, edit.1)).await;
+    assert!(matches!(asked, Preparation::Question(_)), "{asked:?}");
+    let answer = Answer::Value(answer.into());
+    trial.answers.push((OCCURRENCE.to_owned(), answer));
+}
+
 /// An edit of a text, the answer to its question, and the file afterwards.
 async fn check(text: &str, edit: (&str, &str), answer: Option<&str>, after: &str) {
     let mut trial = read(text).await;
-    let answer = answer.map(|answer| (OCCURRENCE.to_owned(), Answer::Value(answer.into())));
-    trial.answers.extend(answer);
+    if let Some(answer) = answer {
+        answered(&mut trial, edit, answer).await;
+    }
     let outcome = trial.call("edit_file", args(edit.0, edit.1)).await;
     assert_eq!(outcome, "ok: Changed `a.txt`.");
     assert_eq!(trial.text("a.txt").unwrap(), after);
@@ -38,7 +48,7 @@ async fn replaces_exactly() {
     check("one two\n", (" two", ""), None, "one\n").await;
     check("a.b axb\n", ("a.b", "$0"), None, "$0 axb\n").await;
     check("ä\nö", ("ä\nö", "ü"), None, "ü").await;
-    check("aaa", ("aa", "b"), None, "ba").await;
+    check("aaa", ("aa", "b"), Some("1:2"), "ab").await;
 }
 
 #[tokio::test]
@@ -188,9 +198,7 @@ async fn edits_of_one_message_follow_each_other() {
     }
     // What is meant by a line may be another place after an edit: this one does not follow.
     trial.call = CallKey(3);
-    trial
-        .answers
-        .push((OCCURRENCE.into(), Answer::Value("3".into())));
+    answered(&mut trial, ("x", "y"), "3").await;
     trial.prepared("edit_file", args("x", "y")).await;
     let run = async |call: u32| {
         let (old, new) = edits[call as usize - 1];
@@ -210,8 +218,86 @@ async fn edits_of_one_message_follow_each_other() {
         "{outcomes:?}"
     );
     trial.call = CallKey(3);
-    assert_eq!(trial.run_text("edit_file", args("x", "y")).await, OTHERWISE);
+    let outcome = trial.run_text("edit_file", args("x", "y")).await;
+    assert!(outcome.starts_with("asks: "), "{outcome}");
     assert_eq!(trial.text("a.txt").unwrap(), "1\n1 2\nx\nx\n");
+    // The question is now about the lines as they are.
+    trial.answers.clear();
+    let asked = trial.call("edit_file", args("x", "y")).await;
+    assert!(asked.contains("[\"3\",\"4\",\"all\"]"), "{asked}");
+}
+
+#[tokio::test]
+async fn an_answer_is_for_the_text_that_was_asked_about() {
+    let mut trial = read("x\nx\n").await;
+    trial.call = CallKey(1);
+    answered(&mut trial, ("x", "y"), "2").await;
+    // Another call of the message takes the first line away, and adds one.
+    trial.call = CallKey(2);
+    let work = json!({"path": "a.txt", "content": "0\nx\nx\n"});
+    trial
+        .check("write_file", work, "ok: Changed `a.txt`.")
+        .await;
+    trial.call = CallKey(1);
+    let asked = trial.call("edit_file", args("x", "y")).await;
+    assert!(asked.contains("[\"2\",\"3\",\"all\"]"), "{asked}");
+    trial
+        .answers
+        .push((OCCURRENCE.into(), Answer::Value("2".into())));
+    let told = trial.call("edit_file", args("x", "y")).await;
+    assert_eq!(told, "ok: Changed `a.txt`.");
+    assert_eq!(trial.text("a.txt").unwrap(), "0\ny\nx\n");
+}
+
+#[tokio::test]
+async fn an_answer_lasts_for_a_process_that_goes_on() {
+    let mut trial = read("x\nx\n").await;
+    answered(&mut trial, ("x", "y"), "2").await;
+    let seen = trial.context.seen().after_turn();
+    *trial.context.seen() = seen;
+    let told = trial.call("edit_file", args("x", "y")).await;
+    assert_eq!(told, "ok: Changed `a.txt`.");
+    assert_eq!(trial.text("a.txt").unwrap(), "x\ny\n");
+}
+
+#[tokio::test]
+async fn places_that_overlap_or_differ_in_line_ends_are_several() {
+    for (text, old, options) in [
+        ("x = 1\nx = 1\nx = 1\n", "x = 1\nx = 1", r#"["1","2"]"#),
+        ("a\nb\na\r\nb\n", "a\nb", r#"["1","3","all"]"#),
+        ("a\r\nb\r\na\nb\r\n", "a\r\nb", r#"["1","3","all"]"#),
+        ("a\rb\na\nb\n", "a\nb", r#"["1","2","all"]"#),
+    ] {
+        let trial = read(text).await;
+        let asked = trial.call("edit_file", args(old, "new")).await;
+        assert!(asked.contains(options), "{text:?}: {asked}");
+        let overlaps = asked.contains("Some of them overlap");
+        assert_eq!(overlaps, !options.contains("all"), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_mark_is_not_of_the_text() {
+    let trial = read("\u{feff}a\nb\n").await;
+    let text = trial.call("read_file", json!({"path": "a.txt"})).await;
+    assert_eq!(text, "ok: a\nb\n");
+    let write = json!({"path": "a.txt", "content": "a\nB\n"});
+    trial
+        .check("write_file", write, "ok: Changed `a.txt`.")
+        .await;
+    assert_eq!(trial.text("a.txt").unwrap(), "\u{feff}a\nB\n");
+}
+
+/// The model copies what it wrote before into the next edit.
+#[tokio::test]
+async fn an_edit_of_an_edit_finds_its_text() {
+    let mut trial = read("a();\r\nb();\r\nc();\r\n").await;
+    for (call, old, new) in [(1, "b();", "b();\nextra();"), (2, "b();\nextra();\nc", "d")] {
+        trial.call = CallKey(call);
+        let told = trial.call("edit_file", args(old, new)).await;
+        assert_eq!(told, "ok: Changed `a.txt`.");
+    }
+    assert_eq!(trial.text("a.txt").unwrap(), "a();\r\nd();\r\n");
 }
 
 #[tokio::test]

@@ -2,6 +2,20 @@
 //!
 //! The path gate comes first: a path is checked as that of any file, and only then the document of the real
 //! path is taken instead of the file's bytes.
+//!
+//! Three know a text of a file: the disk, the editor, and the model, by the hash of what it read last. Texts that differ
+//! only in what editors keep beside a text ([`alike`](crate::line_ends::alike)) are one. Whose text counts, for every
+//! protocol:
+//!
+//! | the editor | what counts | a change |
+//! |---|---|---|
+//! | has no document of the file, or one like it and no say in its changes | the file | is made on disk |
+//! | has a document like the file, or with changes of tools alone | the document | is made in the editor, and saved |
+//! | has a document with changes of the user's | the document | asks, is made in the editor, and is not saved |
+//! | has a document that nobody changed, and the file is newer | the file | is made on disk; who reads is told |
+//! | did not answer, or has a text of which nobody knows whose it is ([`Doubt`]) | the file | asks, is made on disk; who reads is told |
+//!
+//! A text that counts and is not the one that the model read is not changed: the model reads it first.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +23,19 @@ use tokio_util::sync::CancellationToken;
 
 /// An editor that has documents open. Everything here is called on threads that may wait.
 pub trait Editor: Send + Sync {
-    /// The open document of a file, by its real path. The file need not be there.
-    fn document(&self, path: &Path) -> Option<OpenDocument>;
+    /// What the editor has of a file, by the file's real path. The file need not be there.
+    fn look(&self, path: &Path) -> EditorView;
+
+    /// The open document that counts as the text of a file.
+    fn document(&self, path: &Path) -> Option<OpenDocument> {
+        match self.look(path) {
+            EditorView::Document(document) => Some(document),
+            EditorView::Closed | EditorView::Older | EditorView::Doubtful(_) => None,
+        }
+    }
+
+    /// Notes that a tool wrote this text into a file on disk.
+    fn written(&self, _path: &Path, _text: &str) {}
 
     /// Real paths of the documents with changes that are not saved, in order.
     fn unsaved(&self) -> Vec<PathBuf>;
@@ -23,18 +48,82 @@ pub trait Editor: Send + Sync {
     /// Whether documents can be changed at all.
     fn applies_edits(&self) -> bool;
 
-    /// Changes an open document, and returns when the editor has shown that it did. Waits 2 s at the most, and not
-    /// after `cancelled`.
+    /// Changes an open document, and returns when the editor has shown that it did. Waits some seconds at the most, and
+    /// not after `cancelled`.
     ///
     /// # Errors
     /// An [`EditError`]; what each says of the document is said there.
-    fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError>;
+    fn apply(
+        &self,
+        edit: &BufferEdit<'_>,
+        cancelled: &CancellationToken,
+    ) -> Result<Applied, EditError>;
 
     /// Saves an open document. Waits 5 s at the most, and not after `cancelled`.
     ///
     /// # Errors
     /// Why it is not known to be saved, without a dot.
     fn save(&self, path: &Path, cancelled: &CancellationToken) -> Result<(), String>;
+}
+
+/// What an editor has of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditorView {
+    /// Nothing, or nothing but what is in the file.
+    Closed,
+    /// A document whose text counts.
+    Document(OpenDocument),
+    /// A document that nobody changed, with an older text than the file.
+    Older,
+    /// A text of which nobody knows whether it has changes of the user's.
+    Doubtful(Doubt),
+}
+
+/// Reason why nobody knows whether an editor has changes that are not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The editor did not answer, or with an error.
+    Silent,
+    /// The editor gave no text, as some do for files that are not open.
+    Empty,
+    /// The editor has another text than the file, which somebody else changed too.
+    Either,
+    /// The document was changed at places that are counted in an unknown way.
+    Lines,
+}
+
+impl Doubt {
+    /// The reason for a prompt before the file with this name is changed.
+    #[must_use]
+    pub fn reason(self, name: &str) -> String {
+        match self {
+            Self::Silent => {
+                format!("the editor did not say whether {name} has changes that are not saved")
+            }
+            Self::Empty => {
+                format!(
+                    "the editor gave no text of {name}, which may be what the user did not save"
+                )
+            }
+            Self::Either => format!(
+                "{name} was changed on disk, and the editor has another text, which may be what the user did not save"
+            ),
+            Self::Lines => format!(
+                "{name} was changed in an editor of which it is not known how it counts its lines, so that what is not saved there is not known"
+            ),
+        }
+    }
+}
+
+/// How an edit was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// In the document, which is not saved yet.
+    InDocument,
+    /// In the document and the file.
+    Saved,
+    /// In the document and the file; the editor changed the text once more.
+    SavedOtherwise,
 }
 
 /// An open document.
@@ -68,8 +157,6 @@ pub enum FileText {
     Alike,
     /// Another one, as there are changes that are not saved.
     Older,
-    /// Another one, though the editor told of no change: the file may have been changed behind it.
-    Behind,
 }
 
 /// A change of an open document.
@@ -99,6 +186,16 @@ pub enum EditError {
         "it is open in an editor that cannot be told to change it; ask the user to close it there"
     )]
     Incapable,
+    /// Nobody knows the editor's lines of the document. Nothing was changed.
+    #[error(
+        "it has carriage returns within lines, and it is not known how the editor counts those; ask the user to close it there"
+    )]
+    UnknownLines,
+    /// The editor writes other line ends than the edit has. Nothing was changed.
+    #[error(
+        "the editor would write other line ends into it than it has; ask the user to close it there"
+    )]
+    OtherEnds,
     /// Nobody knows what was changed.
     #[error("the editor did not confirm the edit; read the file again")]
     Unconfirmed,

@@ -5,7 +5,7 @@
 //! | a file each | the tools that are part of Aside: `built_in!` below is their list |
 //! | [`client`], [`local`] | tools that run in the client, and those that are programs of the user's |
 //! | `frame` | what every tool stands in: its context, files, plan and [`registry`] |
-//! | `change` | a change of a file, which the tools that edit share |
+//! | `change`, [`line_ends`] | a change of a file, which the tools that edit share; line ends and the byte order mark |
 //! | [`workspace`], `walk`, `ignored` | the path gate; a walk through the files, and the files that it leaves out |
 //! | [`editor`] | the editor that has files open |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
@@ -27,6 +27,7 @@ pub mod editor;
 mod frame;
 mod hold;
 mod ignored;
+pub mod line_ends;
 pub mod local;
 pub mod namespace;
 mod output;

@@ -12,6 +12,7 @@ use aside_turn::input::{ToolOutcome, ToolOutput};
 use super::{
     BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
     frame::{ReadPermit, Readable, TextSource},
+    line_ends::split_mark,
     output::cut,
     workspace::{PathError, TextFile},
 };
@@ -78,7 +79,11 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
         }));
     }
     let file = file.text(&run.permit)?;
-    let (content, summary) = excerpt(args, &file, room)?;
+    let (mut content, summary) = excerpt(args, &file, room)?;
+    if let Some(note) = file.note {
+        let end = if content.ends_with('\n') { "" } else { "\n" };
+        content.push_str(&format!("{end}[{note}]"));
+    }
     let details = run.context.seen().note(&file.path, &file.hash);
     let output = ToolOutput {
         content,
@@ -91,7 +96,8 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
 /// The lines that are wanted, as far as there is room, and how to go on.
 fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, String), String> {
     let path = &file.path;
-    let total = file.text.lines().count();
+    let (_, text) = split_mark(&file.text);
+    let total = text.lines().count();
     let from = args.from_line.unwrap_or(1);
     if total == 0 {
         return Ok((format!("[`{path}` is empty]"), "empty".into()));
@@ -102,7 +108,7 @@ fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, Str
     let wanted = args.to_line.unwrap_or(total).min(total);
     let mut content = String::new();
     let mut to = from - 1;
-    for line in file.text.split_inclusive('\n').take(wanted).skip(from - 1) {
+    for line in text.split_inclusive('\n').take(wanted).skip(from - 1) {
         let number = if args.line_numbers {
             format!("{}\t", to + 1)
         } else {
@@ -193,7 +199,7 @@ struct LargeText(BufReader<Box<dyn Read>>);
 impl LargeText {
     fn new(file: Readable, permit: &ReadPermit) -> Result<Self, PathError> {
         let path = file.path().to_owned();
-        let TextSource::File(file) = file.source(permit)? else {
+        let TextSource::File(file, _) = file.source(permit)? else {
             return Err(PathError::TooLarge(path));
         };
         let file: Box<dyn Read> = Box::new(file.into_file());

@@ -6,7 +6,8 @@ use serde_json::json;
 use aside_turn::rules::Class;
 
 use super::{
-    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, workspace::MAX_FILE,
+    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, line_ends,
+    workspace::MAX_FILE,
 };
 
 /// The tool `write_file`, as the arguments of a call.
@@ -21,7 +22,7 @@ impl BlockingTool for WriteFile {
         let mut spec = ToolSpec::new(
             "write_file",
             "Write a whole file. Folders that are missing are made. To replace a file that exists, read it \
-             first; for a small change in it use edit_file.",
+             first; for a small change in it use edit_file. Its line ends and its byte order mark stay.",
             json!({
                 "type": "object",
                 "properties": {
@@ -41,6 +42,10 @@ impl BlockingTool for WriteFile {
             return Err(planning.invalid("`content` is larger than 16 MiB").into());
         }
         let file = planning.known(&self.path)?;
-        Ok(FileChange::new(file, self.content).plan(planning))
+        let new = match &file.old {
+            Some(old) => line_ends::for_whole(&old.text, &self.content),
+            None => self.content,
+        };
+        Ok(FileChange::new(file, new).plan(planning))
     }
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::lock;
+use aside_base::{digest::sha256, lock};
 use aside_turn::{
     effect::Approval,
     question::{Answer, Question},
@@ -104,9 +104,35 @@ pub struct FileSnapshots {
     read: HashMap<String, String>,
     /// Contents that edits of tools made: path and hash after, hash before.
     edited: HashMap<(String, String), String>,
+    /// The hash of the text about which a call asked last.
+    asked: HashMap<CallKey, String>,
 }
 
 impl ToolContext {
+    /// Keeps that a call asks about this content of a file, also for a process that goes on with the turn.
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub fn keep_asked(&self, call: CallKey, hash: &str) -> io::Result<()> {
+        (self.keep_blob)(self.asked_note(call, hash).as_bytes())?;
+        self.seen().asked.insert(call, hash.to_owned());
+        Ok(())
+    }
+
+    /// Whether a call asked about this content last.
+    #[must_use]
+    pub fn was_asked(&self, call: CallKey, hash: &str) -> bool {
+        if let Some(asked) = self.seen().asked.get(&call) {
+            return asked == hash;
+        }
+        let note = sha256(self.asked_note(call, hash).as_bytes());
+        (self.read_blob)(&note, 0..1).is_ok()
+    }
+
+    fn asked_note(&self, call: CallKey, hash: &str) -> String {
+        format!("call {} of {} asked about {hash}\n", call.0, self.turn)
+    }
+
     /// The files as the model knows them.
     pub fn seen(&self) -> MutexGuard<'_, FileSnapshots> {
         // A panic while it was held left a map that is whole: every change is one insert.

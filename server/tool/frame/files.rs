@@ -8,13 +8,18 @@ use std::{ffi::OsStr, os::fd::AsFd, path::Path, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    editor::{Editor, OpenDocument},
+    editor::{Editor, EditorView, OpenDocument},
     walk::FileWalk,
     workspace::{Folder, MAX_FILE, OpenedFile, PathError, TextFile, Workspace},
 };
 use aside_base::digest::sha256;
 
 pub(super) mod known;
+
+/// Advice where the file counts, and not the document.
+const OLDER: &str = "the editor still shows an older text of this file";
+const UNSAVED: &str =
+    "this is the file on disk; the editor may have changes of the user's in it that are not saved";
 
 /// The files of a workspace.
 pub struct Files {
@@ -46,8 +51,8 @@ pub struct ReadPermit {
 /// Place of a text.
 #[derive(Debug)]
 pub enum TextSource {
-    /// The file on disk.
-    File(OpenedFile),
+    /// The file on disk, and what is to be said of the editor's text.
+    File(OpenedFile, Option<&'static str>),
     /// The document that is open in an editor.
     Document(OpenDocument),
 }
@@ -112,10 +117,7 @@ impl Files {
         Ok(Readable {
             path: path.to_owned(),
             secret: opened.secret,
-            source: match self.document_at_once(path) {
-                Some(document) => TextSource::Document(document),
-                None => TextSource::File(opened),
-            },
+            source: TextSource::of(opened, self.look_at_once(path)),
         })
     }
 
@@ -145,9 +147,9 @@ impl Files {
             Ok(opened) => Ok(Readable {
                 path: opened.path.clone(),
                 secret: opened.secret,
-                source: match self.document(&opened.path) {
-                    Some(document) => TextSource::Document(document),
-                    None => TextSource::File(opened),
+                source: {
+                    let view = self.look(&opened.path);
+                    TextSource::of(opened, view)
                 },
             }),
             // The file of this document was never saved.
@@ -167,16 +169,24 @@ impl Files {
         }
     }
 
-    /// The open document of a file, without asking a client. A walk over many files cannot wait for one.
-    fn document_at_once(&self, path: &str) -> Option<OpenDocument> {
-        let answers = self.editor.as_ref()?.answers_for_each_file();
-        answers.then(|| self.document(path)).flatten()
+    /// What the editor has of a file, without asking a client. A walk over many files cannot wait for one.
+    fn look_at_once(&self, path: &str) -> EditorView {
+        let editor = self.editor.as_ref();
+        match editor.is_some_and(|editor| editor.answers_for_each_file()) {
+            true => self.look(path),
+            false => EditorView::Closed,
+        }
     }
 
-    /// The open document of a file, by its real path from the root.
+    /// What the editor has of a file, by its real path from the root.
+    fn look(&self, path: &str) -> EditorView {
+        let look = |editor: &Arc<dyn Editor>| editor.look(&self.root().join(path));
+        self.editor.as_ref().map_or(EditorView::Closed, look)
+    }
+
+    /// The open document that counts as the text of a file.
     fn document(&self, path: &str) -> Option<OpenDocument> {
-        let editor = self.editor.as_ref()?;
-        editor.document(&self.root().join(path))
+        self.editor.as_ref()?.document(&self.root().join(path))
     }
 }
 
@@ -190,7 +200,7 @@ impl Readable {
     /// Whether it is a file that is too large to be held.
     #[must_use]
     pub fn is_large(&self) -> bool {
-        matches!(&self.source, TextSource::File(file) if file.is_large())
+        matches!(&self.source, TextSource::File(file, _) if file.is_large())
     }
 
     /// The whole text.
@@ -224,10 +234,23 @@ impl OpenedFiles {
 }
 
 impl TextSource {
+    /// The text that counts of a file.
+    fn of(file: OpenedFile, view: EditorView) -> Self {
+        match view {
+            EditorView::Closed => Self::File(file, None),
+            EditorView::Document(document) => Self::Document(document),
+            EditorView::Older => Self::File(file, Some(OLDER)),
+            EditorView::Doubtful(_) => Self::File(file, Some(UNSAVED)),
+        }
+    }
+
     /// The whole text, as that of the file with this real path.
     fn text(self, path: String) -> Result<TextFile, PathError> {
         let OpenDocument { text, buffer } = match self {
-            Self::File(opened) => return opened.text(),
+            Self::File(opened, note) => {
+                let text = opened.text()?;
+                return Ok(TextFile { note, ..text });
+            }
             Self::Document(document) => document,
         };
         if text.len() as u64 > MAX_FILE {
@@ -238,6 +261,7 @@ impl TextSource {
             hash: sha256(text.as_bytes()),
             text,
             buffer: Some(buffer),
+            note: None,
         })
     }
 }

@@ -373,11 +373,12 @@ impl CallPlan {
 }
 
 impl ToolRun {
-    /// Writes a text in the place of the known one. The edit is put on record before the file changes.
+    /// Writes a text in the place of the known one, and returns the hash of what is there now. The edit is put on record
+    /// before the file changes.
     ///
     /// # Errors
     /// Text for the model. The file was not changed, unless the editor did not confirm the change.
-    pub fn write(&self, file: &KnownFile, text: &str) -> Result<WrittenTo, String> {
+    pub fn write(&self, file: &KnownFile, text: &str) -> Result<(WrittenTo, String), String> {
         let failed = |error: io::Error| format!("`{}` was not changed: {error}.", file.path);
         if !self.changes {
             return Err(failed(io::Error::other(

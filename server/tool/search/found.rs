@@ -107,7 +107,7 @@ impl FileSearcher {
             room: self.room,
         };
         let searched = match source {
-            TextSource::File(file) => {
+            TextSource::File(file, _) => {
                 self.searcher
                     .search_file(&self.matcher, &file.into_file(), &mut lines)
             }

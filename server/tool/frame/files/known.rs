@@ -3,9 +3,12 @@
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use aside_base::{digest::sha256, visible::short_line};
+
 use super::{Files, TextSource};
 use crate::{
-    editor::{Buffer, BufferEdit, EditError},
+    editor::{Applied, Buffer, BufferEdit, EditError, EditorView},
+    line_ends::alike,
     workspace::{PathError, TextFile},
 };
 
@@ -54,16 +57,22 @@ impl Files {
     ) -> Result<KnownFile, String> {
         let turn = self.workspace.edit_turn();
         let place = self.workspace.place(path)?;
+        let view = self.look(&place.path);
+        let doubt = match &view {
+            EditorView::Doubtful(doubt) => Some(doubt.reason(&short_line(&place.path, 80))),
+            _ => None,
+        };
+        let reasons: Vec<String> = place.must_ask.into_iter().chain(doubt).collect();
         let file = |path: String, old: Option<TextFile>| KnownFile {
             path,
             old,
-            must_ask: place.must_ask,
+            must_ask: (!reasons.is_empty()).then(|| reasons.join("; ")),
             _turn: turn,
         };
-        let source = match (self.document(&place.path), place.old) {
-            (Some(document), _) => TextSource::Document(document),
-            (None, Some(opened)) => TextSource::File(opened),
-            (None, None) => return Ok(file(place.path, None)),
+        let source = match (view, place.old) {
+            (EditorView::Document(document), _) => TextSource::Document(document),
+            (view, Some(opened)) => TextSource::of(opened, view),
+            (_, None) => return Ok(file(place.path, None)),
         };
         // Checked before the text is read: a text that the model never read is not compared with anything either.
         let Some(seen) = seen(&place.path) else {
@@ -81,7 +90,8 @@ impl Files {
 }
 
 impl KnownFile {
-    /// Puts a text in the place of the known one.
+    /// Puts a text in the place of the known one. Returns also the hash of the text that is there now, where that is this
+    /// one in other line ends.
     ///
     /// # Errors
     /// Text for the model. The file was not changed, unless the editor did not confirm the change.
@@ -90,11 +100,18 @@ impl KnownFile {
         files: &Files,
         text: &str,
         cancelled: &CancellationToken,
-    ) -> Result<WrittenTo, String> {
-        match self.old.as_ref().and_then(|file| file.buffer.as_ref()) {
-            None => self.put_on_disk(files, text),
-            Some(buffer) => self.put_in_editor(files, buffer, text, cancelled),
-        }
+    ) -> Result<(WrittenTo, String), String> {
+        let to = match self.old.as_ref().and_then(|file| file.buffer.as_ref()) {
+            None => self.put_on_disk(files, text)?,
+            Some(buffer) => self.put_in_editor(files, buffer, text, cancelled)?,
+        };
+        let there = match to {
+            WrittenTo::Saved => self.text_now(files),
+            _ => None,
+        };
+        let there = there.filter(|there| alike(there, text));
+        let hash = sha256(there.as_deref().unwrap_or(text).as_bytes());
+        Ok((to, hash))
     }
 
     fn put_on_disk(&self, files: &Files, text: &str) -> Result<WrittenTo, String> {
@@ -102,6 +119,9 @@ impl KnownFile {
         files
             .workspace
             .write(&self.path, expected, text.as_bytes())?;
+        if let Some(editor) = &files.editor {
+            editor.written(&files.root().join(&self.path), text);
+        }
         Ok(WrittenTo::OnDisk)
     }
 
@@ -124,7 +144,9 @@ impl KnownFile {
             new: text,
         };
         match editor.apply(&edit, cancelled) {
-            Ok(()) => {}
+            Ok(Applied::InDocument) => {}
+            Ok(Applied::Saved) => return Ok(WrittenTo::Saved),
+            Ok(Applied::SavedOtherwise) => return Ok(WrittenTo::SavedOtherwise),
             Err(EditError::Stale) => return Err(PathError::Stale(self.path.clone()).into()),
             Err(EditError::Cancelled) => return Ok(WrittenTo::Cancelled),
             Err(error) => return Err(format!("`{}`: {error}.", self.path)),
@@ -141,5 +163,19 @@ impl KnownFile {
             true => WrittenTo::Saved,
             false => WrittenTo::SavedOtherwise,
         })
+    }
+
+    /// The text that counts now.
+    fn text_now(&self, files: &Files) -> Option<String> {
+        match files.document(&self.path) {
+            Some(document) => Some(document.text),
+            None => files
+                .workspace
+                .file(&self.path)
+                .ok()?
+                .text()
+                .ok()
+                .map(|file| file.text),
+        }
     }
 }
