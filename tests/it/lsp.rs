@@ -13,6 +13,7 @@ mod memory;
 mod models;
 mod overtaking;
 mod people;
+mod returns;
 mod threads;
 mod trust;
 mod turns;

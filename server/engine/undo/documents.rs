@@ -32,7 +32,6 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Edito
     let buffer = &document.buffer;
     Some(EditorDocument {
         saved: match (buffer.file, buffer.dirty) {
-            (FileText::Behind, _) => Saved::Behind,
             (_, false) => Saved::Yes,
             (FileText::Alike, true) => Saved::Alike,
             (FileText::Older, true) => Saved::No,
@@ -146,7 +145,7 @@ impl<'a> Documents<'a> {
             base: &from.text,
             new,
         };
-        self.it.editor.apply(&edit, self.it.gone)
+        self.it.editor.apply(&edit, self.it.gone).map(drop)
     }
 }
 
@@ -162,7 +161,7 @@ impl<'a> PlannedDocument<'a> {
         let was = real.and_then(|real| Some((editor.document(&real)?, real)));
         let as_planned = |document: &OpenDocument| {
             let now = sha256(document.text.as_bytes());
-            change.now.as_ref() == Some(&now) && document.buffer.file != FileText::Behind
+            change.now.as_ref() == Some(&now)
         };
         let Some((was, real)) = was.filter(|(document, _)| as_planned(document)) else {
             return Err(UndoError::Conflicts(vec![Conflict {

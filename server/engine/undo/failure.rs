@@ -127,6 +127,7 @@ fn edit_failed(path: &str, why: &EditError) -> String {
             format!("the editor did not edit {path}: {why}")
         }
         EditError::Incapable => format!("the editor does not support edits of {path}"),
+        EditError::UnknownLines | EditError::OtherEnds => format!("{path}: {why}"),
         EditError::Unconfirmed => {
             format!("the editor did not confirm the edit of {path}; check it there")
         }

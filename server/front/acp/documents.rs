@@ -1,36 +1,48 @@
-//! The client's files: unsaved changes are read from the client and edited through it.
-//!
-//! The client's text counts as unsaved changes only if it differs from the file and nobody changed the file since the
-//! turn began. Clients return an empty text for files that they do not have, and a stale one for files that a command
-//! changed.
+//! The client's files: unsaved changes are read from the client and edited through it. [`texts`](super::texts) says whose
+//! a text is.
 
 use std::{
-    fs,
+    collections::HashMap,
+    fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
 use agent_client_protocol_schema::v1::{
     ReadTextFileRequest, ReadTextFileResponse, SessionId, WriteTextFileRequest,
 };
-use aside_base::visible::short_line;
+use aside_base::{lock, visible::short_line};
 use aside_tool::{
-    editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument},
-    workspace::file_uri,
+    editor::{
+        Applied, Buffer, BufferEdit, Doubt, EditError, Editor, EditorView, FileText, OpenDocument,
+    },
+    line_ends::{alike, with_ends_and_mark},
+    workspace::{MAX_FILE, file_uri},
 };
 use serde_json::Value;
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::client::AcpClient;
+use super::{
+    client::AcpClient,
+    texts::{ClientText, HeldTexts, TextKind},
+};
 
-/// Time limit for the client's answer.
-const ANSWER: Duration = Duration::from_secs(2);
-/// Maximum size in bytes of a file that the client is asked for.
-const LARGE: u64 = 4 * 1024 * 1024;
+/// Time limit for a text of the client.
+const READ: Duration = Duration::from_secs(2);
+/// Time limit for a change by the client, which may format the text as it saves it.
+const WRITTEN: Duration = Duration::from_secs(10);
+/// Number of reads without an answer in time, one after another, after which the client is not asked again in the turn.
+const PATIENCE: usize = 3;
 /// Maximum length in characters of the client's reason.
 const REASON: usize = 200;
+
+/// The texts that files of a session held.
+pub(super) type SessionTexts = Arc<Mutex<HashMap<PathBuf, HeldTexts>>>;
 
 /// The client's files, for the tools of one turn.
 pub(super) struct ClientFiles {
@@ -40,64 +52,123 @@ pub(super) struct ClientFiles {
     writes: bool,
     /// Start of the turn.
     since: SystemTime,
-    /// Whether the client failed to answer once. It is not asked again then.
-    silent: AtomicBool,
+    texts: SessionTexts,
+    /// Number of reads without an answer in time, since the last one with an answer.
+    silences: AtomicUsize,
 }
+
+/// Reply of the client: the result or its reason, `None` without one in time.
+type ClientReply = Option<Result<Value, String>>;
 
 impl ClientFiles {
     /// Creates the view of the client's files for a turn that begins now.
-    pub(super) fn new(client: AcpClient, session: SessionId, writes: bool) -> Self {
+    pub(super) fn new(
+        client: AcpClient,
+        session: SessionId,
+        texts: SessionTexts,
+        writes: bool,
+    ) -> Self {
         Self {
             client,
             session,
             writes,
             since: SystemTime::now(),
-            silent: AtomicBool::new(false),
+            texts,
+            silences: AtomicUsize::new(0),
         }
     }
 
-    /// The result of a request; `None` without an answer in time. Blocks this thread.
-    fn ask(&self, method: &str, params: impl serde::Serialize) -> Option<Result<Value, String>> {
-        if self.silent.load(Ordering::Relaxed) {
-            return None;
-        }
+    /// The reply to a request. Blocks this thread.
+    fn ask(&self, method: &str, params: impl serde::Serialize, most: Duration) -> ClientReply {
         let mut request = self.client.request(method, params);
-        let answer = Handle::current().block_on(timeout(ANSWER, request.reply()));
+        let answer = Handle::current().block_on(timeout(most, request.reply()));
         if answer.is_err() {
             request.withdraw();
-            self.silent.store(true, Ordering::Relaxed);
         }
         answer.ok().flatten()
     }
 
-    fn read(&self, path: &Path) -> Option<String> {
+    fn read(&self, path: &Path) -> ClientText {
+        if self.silences.load(Ordering::Relaxed) >= PATIENCE {
+            return ClientText::Silence;
+        }
         let params = ReadTextFileRequest::new(self.session.clone(), path);
-        let answer = self.ask("fs/read_text_file", params)?.ok()?;
-        let read: ReadTextFileResponse = serde_json::from_value(answer).ok()?;
-        Some(read.content)
+        let answer = self.ask("fs/read_text_file", params, READ);
+        match answer {
+            None => self.silences.fetch_add(1, Ordering::Relaxed),
+            Some(_) => self.silences.swap(0, Ordering::Relaxed),
+        };
+        let read = answer.and_then(Result::ok);
+        let read = read.and_then(|read| serde_json::from_value(read).ok());
+        read.map_or(ClientText::Silence, |read: ReadTextFileResponse| {
+            ClientText::Text(read.content)
+        })
+    }
+
+    /// What the client has of a file, and its text.
+    fn judge(&self, path: &Path) -> (TextKind, ClientText) {
+        let disk = match fs::metadata(path) {
+            // No tool changes or holds such a file.
+            Ok(about) if !about.is_file() || about.len() > MAX_FILE => {
+                return (TextKind::Files, ClientText::Silence);
+            }
+            Ok(about) => fs::read_to_string(path).map(|text| Some((about, text))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        // What is no text, or cannot be read, no tool changes either.
+        let Ok(disk) = disk else {
+            return (TextKind::Files, ClientText::Silence);
+        };
+        let client = self.read(path);
+        if disk.is_none() && client == ClientText::Silence {
+            // Clients have an error for a file that is not there.
+            return (TextKind::Files, client);
+        }
+        let is_older = |about: &fs::Metadata| about.modified().is_ok_and(|at| at < self.since);
+        let untouched = disk.as_ref().is_none_or(|(about, _)| is_older(about));
+        let disk = disk.as_ref().map(|(_, text)| text.as_str());
+        let mut texts = lock(&self.texts);
+        let held = texts.entry(path.to_owned()).or_default();
+        (held.judge(&client, disk, untouched), client)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), EditError> {
+        let params = WriteTextFileRequest::new(self.session.clone(), path, text);
+        match self.ask("fs/write_text_file", params, WRITTEN) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(why)) => Err(EditError::Refused(Some(short_line(&why, REASON)))),
+            None => Err(EditError::Unconfirmed),
+        }
     }
 }
 
 impl Editor for ClientFiles {
-    fn document(&self, path: &Path) -> Option<OpenDocument> {
-        let about = fs::metadata(path).ok()?;
-        let is_older = about.modified().is_ok_and(|at| at < self.since);
-        if !about.is_file() || about.len() > LARGE || !is_older {
-            return None;
+    fn look(&self, path: &Path) -> EditorView {
+        match self.judge(path) {
+            (TextKind::Users, ClientText::Text(text)) => EditorView::Document(OpenDocument {
+                buffer: Buffer {
+                    uri: file_uri(path),
+                    version: version(&text),
+                    dirty: true,
+                    users: true,
+                    file: FileText::Older,
+                },
+                text,
+            }),
+            (TextKind::Older, _) => EditorView::Older,
+            (TextKind::Unsaid, _) => EditorView::Doubtful(Doubt::Silent),
+            (TextKind::Empty, _) => EditorView::Doubtful(Doubt::Empty),
+            (TextKind::Either, _) => EditorView::Doubtful(Doubt::Either),
+            (TextKind::Files | TextKind::Users, _) => EditorView::Closed,
         }
-        let disk = fs::read_to_string(path).ok()?;
-        let text = self.read(path)?;
-        let is_unsaved = !text.is_empty() && text.trim_end() != disk.trim_end();
-        is_unsaved.then(|| OpenDocument {
-            buffer: Buffer {
-                uri: file_uri(path),
-                version: version(&text),
-                dirty: true,
-                users: true,
-                file: FileText::Older,
-            },
-            text,
-        })
+    }
+
+    fn written(&self, path: &Path, text: &str) {
+        lock(&self.texts)
+            .entry(path.to_owned())
+            .or_default()
+            .wrote(text);
     }
 
     /// ACP does not report unsaved files.
@@ -113,36 +184,61 @@ impl Editor for ClientFiles {
         self.writes
     }
 
-    fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError> {
+    fn apply(
+        &self,
+        edit: &BufferEdit<'_>,
+        cancelled: &CancellationToken,
+    ) -> Result<Applied, EditError> {
         if !self.writes {
             return Err(EditError::Incapable);
         }
         if cancelled.is_cancelled() {
             return Err(EditError::Cancelled);
         }
-        if self.read(edit.path).as_deref() != Some(edit.base) {
+        let is_base = |text: &ClientText| *text == ClientText::Text(edit.base.to_owned());
+        if !is_base(&self.read(edit.path)) {
             return Err(EditError::Stale);
         }
-        let session = self.session.clone();
-        let params = WriteTextFileRequest::new(session, edit.path, edit.new);
-        match self.ask("fs/write_text_file", params) {
-            Some(Ok(_)) => {}
-            Some(Err(why)) => return Err(EditError::Refused(Some(short_line(&why, REASON)))),
-            None => return Err(EditError::Unconfirmed),
+        let before = fs::read_to_string(edit.path).unwrap_or_default();
+        let written = self.write(edit.path, edit.new);
+        if let Err(EditError::Refused(why)) = written {
+            return Err(EditError::Refused(why));
         }
         // The client's text counts, not its answer.
-        match self.read(edit.path).as_deref() == Some(edit.new) {
-            true => Ok(()),
-            false => Err(EditError::Unconfirmed),
+        let ClientText::Text(now) = self.read(edit.path) else {
+            return Err(EditError::Unconfirmed);
+        };
+        if alike(&now, edit.base) {
+            return Err(EditError::Unconfirmed);
         }
+        if written.is_err() && !alike(&now, edit.new) {
+            return Err(EditError::Unconfirmed);
+        }
+        let disk = || fs::read_to_string(edit.path).unwrap_or_default();
+        let there = disk();
+        if !alike(&there, &now) {
+            return Ok(Applied::InDocument);
+        }
+        self.written(edit.path, &there);
+        if !alike(&now, edit.new) {
+            return Ok(Applied::SavedOtherwise);
+        }
+        // Clients that keep line ends and the mark aside put them there; others write what they are given.
+        let whole = with_ends_and_mark(&before, &there);
+        if !before.is_empty() && there != whole {
+            let _ = self.write(edit.path, &whole);
+            let again = disk();
+            self.written(edit.path, &again);
+            if again != whole {
+                return Ok(Applied::SavedOtherwise);
+            }
+        }
+        Ok(Applied::Saved)
     }
 
-    fn save(&self, path: &Path, _: &CancellationToken) -> Result<(), String> {
-        let disk = fs::read_to_string(path).ok();
-        match disk.is_some() && disk == self.read(path) {
-            true => Ok(()),
-            false => Err("the client did not save it".into()),
-        }
+    /// A client that saves has saved by now.
+    fn save(&self, _: &Path, _: &CancellationToken) -> Result<(), String> {
+        Err("the client did not save it".into())
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `content` | text and attachments of a prompt |
 //! | `updates` | Aside's updates as those of the protocol (pure) |
 //! | `documents` | the client's files |
+//! | `texts` | whose text counts where a client says nothing but the text (pure) |
 //! | `capabilities` | capabilities of the client and of Aside |
 //! | `client` | the only way to the client |
 //! | `lines` | the framing: one JSON object a line |
@@ -41,6 +42,7 @@ mod permission;
 mod replay;
 mod service;
 mod session;
+mod texts;
 mod turns;
 mod updates;
 mod view;

@@ -16,6 +16,7 @@ use aside_turn::{record::Word, rules::Mode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::documents::SessionTexts;
 use crate::front::error::{RequestError, Result};
 
 /// Maximum number of running and waiting prompts of a session.
@@ -30,6 +31,8 @@ pub(super) struct Session {
     pub(super) servers: Vec<(String, McpServer)>,
     /// Keeps the servers of its turns running while the session is open.
     pub(super) lease: ServerLease,
+    /// Texts that files held, shared with the same session when it is opened again.
+    pub(super) texts: SessionTexts,
     /// State, shared with the same session when it is opened again.
     state: Arc<Mutex<SessionState>>,
 }
@@ -75,6 +78,7 @@ impl Session {
             root,
             servers,
             lease: ServerLease::default(),
+            texts: SessionTexts::default(),
             state: Arc::default(),
         }
     }
@@ -83,6 +87,7 @@ impl Session {
     pub(super) fn goes_on_with(self, before: &Self) -> Self {
         Self {
             state: before.state.clone(),
+            texts: before.texts.clone(),
             lease: before.lease.clone(),
             ..self
         }

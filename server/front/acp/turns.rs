@@ -144,7 +144,8 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     let target = ConversationTarget::Existing(conversation);
     let files = || {
         let writes = at.can.writes_files;
-        let files = ClientFiles::new(at.client.clone(), session.id.clone(), writes);
+        let (client, texts) = (at.client.clone(), session.texts.clone());
+        let files = ClientFiles::new(client, session.id.clone(), texts, writes);
         let files: Arc<dyn Editor> = Arc::new(files);
         files
     };

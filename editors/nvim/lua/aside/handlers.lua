@@ -4,6 +4,34 @@ local log = require('aside.log')
 
 local M = {}
 
+--- Makes edits whose carriage returns are characters of the buffer's lines, which Neovim's own function takes for line
+--- ends. Positions are of the text before.
+local function with_returns(edits, buf, encoding)
+  local function column(at)
+    local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
+    if encoding == 'utf-8' then return math.min(at.character, #line) end
+    if vim.fn.has('nvim-0.11') == 1 then return vim.str_byteindex(line, encoding, at.character, false) end
+    return vim.str_byteindex(line, at.character, true)
+  end
+  for edit in vim.iter(edits):rev() do
+    local from, to, text = edit.range.start, edit.range['end'], vim.split(edit.newText, '\n', { plain = true })
+    local count = vim.api.nvim_buf_line_count(buf)
+    -- The place behind the last line end is none in a buffer.
+    local behind = to.line >= count
+    if behind and text[#text] == '' then table.remove(text) end
+    if from.line >= count then
+      vim.api.nvim_buf_set_lines(buf, count, count, false, text)
+    elseif behind and from.character == 0 then
+      vim.api.nvim_buf_set_lines(buf, from.line, count, false, text)
+    elseif behind then
+      local last = vim.api.nvim_buf_get_lines(buf, count - 1, count, false)[1]
+      vim.api.nvim_buf_set_text(buf, from.line, column(from), count - 1, #last, text)
+    else
+      vim.api.nvim_buf_set_text(buf, from.line, column(from), to.line, column(to), text)
+    end
+  end
+end
+
 M['workspace/applyEdit'] = function(_, params, context)
   local edit = params.edit.documentChanges[1]
   local buf, version = client.buffer(edit.textDocument.uri), edit.textDocument.version
@@ -13,9 +41,10 @@ M['workspace/applyEdit'] = function(_, params, context)
   if why then return { applied = false, failureReason = why } end
   -- The edit is one step of undo, also while the person types in the buffer: setting the option ends a step.
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
-  local function apply()
-    vim.lsp.util.apply_text_edits(edit.edits, buf, vim.lsp.get_client_by_id(context.client_id).offset_encoding)
-  end
+  local encoding = vim.lsp.get_client_by_id(context.client_id).offset_encoding
+  local returns = vim.iter(edit.edits):any(function(one) return one.newText:find('\r') ~= nil end)
+  local way = returns and vim.bo[buf].fileformat ~= 'dos' and with_returns or vim.lsp.util.apply_text_edits
+  local function apply() way(edit.edits, buf, encoding) end
   require('aside.review').around(buf, function() require('aside.changes').around(buf, apply) end)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
   return { applied = true }
@@ -40,7 +69,11 @@ local function save(buf)
   vim.o.confirm = false
   local ok, failure = pcall(vim.api.nvim_buf_call, buf, function() vim.cmd('silent update') end)
   vim.o.confirm = confirm
-  return not ok and vim.split(tostring(failure), '\n')[1] or nil
+  if not ok then return vim.split(tostring(failure), '\n')[1] end
+  -- Some failures are no error: a letter that the encoding lacks, or a plugin that does not let it be written.
+  return vim.bo[buf].modified and ('it could not be written as %s'):format(
+    vim.bo[buf].fileencoding ~= '' and vim.bo[buf].fileencoding or vim.o.encoding
+  ) or nil
 end
 
 M['aside/document/save'] = function(_, params)

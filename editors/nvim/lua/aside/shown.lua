@@ -150,7 +150,8 @@ function Shown:paint(row, sign, highlight, ranges)
   self:mark(row, { line_hl_group = highlight, priority = 150 })
   if sign then self:mark(row, { sign_text = sign, sign_hl_group = highlight, priority = self.live and 5000 or 150 }) end
   for _, range in ipairs(ranges) do
-    self:mark(row, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
+    -- The line of the buffer may be without what is at the end of that of the change, such as a carriage return.
+    self:mark(row, { end_col = range[2], strict = false, hl_group = 'AsideWord', priority = 160 }, range[1])
   end
 end
 

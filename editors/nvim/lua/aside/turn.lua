@@ -284,12 +284,23 @@ function M.abandon(why)
   end
 end
 
+--- Reads buffers again whose files a tool changed: those that Neovim reads again by itself when it looks.
+local function read_again()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local reads = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and not vim.bo[buf].modified
+    if reads and vim.api.nvim_get_option_value('autoread', { buf = buf }) then
+      vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true, emsg_silent = true } })
+    end
+  end
+end
+
 --- The notification `aside/turn/update`.
 function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   updates.show(turn.view, params.update)
   if params.update.kind == 'edit' then changes.made(params.update) end
+  if params.update.kind == 'toolResult' then read_again() end
 end
 
 --- What a person can do about a refusal.

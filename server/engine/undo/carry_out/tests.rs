@@ -6,7 +6,9 @@ use aside_session::{
     store::Store,
     undo::{Clash, Conflict},
 };
-use aside_tool::editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument};
+use aside_tool::editor::{
+    Applied, Buffer, BufferEdit, EditError, Editor, EditorView, FileText, OpenDocument,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -50,11 +52,13 @@ impl Fake {
 }
 
 impl Editor for Fake {
-    fn document(&self, path: &Path) -> Option<OpenDocument> {
+    fn look(&self, path: &Path) -> EditorView {
         let open = self.open.lock().unwrap();
-        let document = open.get(&self.name(path))?;
+        let Some(document) = open.get(&self.name(path)) else {
+            return EditorView::Closed;
+        };
         let dirty = fs::read_to_string(path).ok().as_ref() != Some(&document.text);
-        Some(OpenDocument {
+        EditorView::Document(OpenDocument {
             text: document.text.clone(),
             buffer: Buffer {
                 uri: String::new(),
@@ -77,7 +81,7 @@ impl Editor for Fake {
         true
     }
 
-    fn apply(&self, edit: &BufferEdit<'_>, gone: &CancellationToken) -> Result<(), EditError> {
+    fn apply(&self, edit: &BufferEdit<'_>, gone: &CancellationToken) -> Result<Applied, EditError> {
         let mut open = self.open.lock().unwrap();
         let document = open.get_mut(&self.name(edit.path)).unwrap();
         if (edit.version, edit.base) != (document.version, document.text.as_str()) {
@@ -102,7 +106,7 @@ impl Editor for Fake {
             Answer::Meanwhile if first => fs::write(self.root.join("closed"), "mine").unwrap(),
             _ => {}
         }
-        Ok(())
+        Ok(Applied::InDocument)
     }
 
     fn save(&self, path: &Path, _: &CancellationToken) -> Result<(), String> {

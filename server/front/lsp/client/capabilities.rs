@@ -3,6 +3,7 @@
 use aside_turn::rules;
 use tower_lsp::lsp_types::{self, WindowClientCapabilities, WorkspaceClientCapabilities};
 
+use super::counting::{self, Counting, LoneReturn};
 use crate::front::wire::introduction::ClientCapabilities;
 
 /// Capabilities of the client.
@@ -36,10 +37,20 @@ impl EditorCapabilities {
 
     /// Whether the client shows messages beside the text, where they need a click, as VS Code and its forks do.
     pub(in super::super) fn shows_messages_beside(&self) -> bool {
-        let name = self.client.name.as_str();
-        name.starts_with("Visual Studio Code")
-            || name.starts_with("Code - OSS")
-            || ["VSCodium", "code-server"].contains(&name)
+        counting::is_code(&self.client.name)
+    }
+
+    /// How the client counts lines and characters.
+    pub(in super::super) fn counting(&self) -> Counting {
+        Counting {
+            utf8: self.utf8,
+            returns: LoneReturn::of(&self.client.name),
+        }
+    }
+
+    /// Whether the client writes a carriage return of an edit as it stands there. Aside's own adapter does.
+    pub(in super::super) fn keeps_returns(&self) -> bool {
+        self.speaks_aside() || !counting::drops_returns(&self.client.name)
     }
 
     /// Whether the client can show a file.

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`capabilities`] | capabilities of the client, from `initialize` |
+//! | [`counting`] | how a client counts lines and characters |
 //! | [`reply`] | the reply to a request |
 //! | `lsp` | LSP's own methods that are called |
 //! | [`tools`] | tools that run in the editor |
@@ -13,6 +14,7 @@
 //! whose future was dropped, so nothing else may hold tower-lsp's client.
 
 pub(super) mod capabilities;
+pub(super) mod counting;
 mod editor_tools;
 mod lsp;
 pub(super) mod registration;

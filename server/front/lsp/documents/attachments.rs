@@ -1,13 +1,18 @@
 //! Attachments of a message, as they are when the request arrives. Files are read on a blocking thread.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use aside_session::attach::{AttachError, AttachedContent, AttachedFile, together};
 use tower_lsp::lsp_types::{Range, Url};
 
 use super::{
+    super::client::counting::Counting,
     Documents,
-    positions::{lsp_range, span},
+    positions::{is_doubtful, lsp_range, span},
+    real,
 };
 use crate::front::{
     error::{Result, invalid},
@@ -26,19 +31,18 @@ pub(in super::super) enum Source {
         path: PathBuf,
         /// Range of the text to attach; `None` for everything.
         range: Option<Range>,
-        /// Whether positions count bytes instead of UTF-16 units.
-        utf8: bool,
+        /// How the client counts.
+        counting: Counting,
     },
 }
 
-/// Finds the source of an attachment without reading files. An open document is taken as it is now. `utf8`: positions
-/// count UTF-8 bytes.
+/// Finds the source of an attachment without reading files. An open document is taken as it is now.
 ///
 /// # Errors
 /// Fails if the URI names nothing that could be read.
 pub(in super::super) fn source(
     documents: &Documents,
-    utf8: bool,
+    counting: Counting,
     given: &AttachmentParam,
 ) -> Result<Source> {
     let uri = Url::parse(&given.uri)
@@ -56,8 +60,11 @@ pub(in super::super) fn source(
     if let Some(text) = &given.text {
         return Ok(Source::Known(named(AttachedFile::text(name, text), range)));
     }
-    if let Some(document) = documents.get(&uri) {
-        let text = part(&document.text, range, utf8);
+    // Else one of another name of the file, which may have what was not saved.
+    let other = || documents.get(&documents.uri_of(&real(path.as_ref()?))?);
+    if let Some(document) = documents.get(&uri).or_else(other) {
+        let text = part(&document.text, range, counting)
+            .map_err(|why| invalid(format!("attachments: {name} {why}")))?;
         return Ok(Source::Known(named(AttachedFile::text(name, text), range)));
     }
     let path = path.ok_or_else(|| {
@@ -69,7 +76,7 @@ pub(in super::super) fn source(
         name,
         path,
         range,
-        utf8,
+        counting,
     })
 }
 
@@ -90,14 +97,19 @@ impl Source {
                 name,
                 path,
                 range,
-                utf8,
+                counting,
             } => {
                 regular(&name, &path)?;
                 let given = AttachedFile::read_file(&name, &path)?;
                 if range.is_none() {
                     return Ok(given);
                 }
-                let given = given.part(|text| part(text, range, utf8))?;
+                let AttachedContent::Text(text) = &given.content else {
+                    return given.part(|text| text.to_owned());
+                };
+                let part = part(text, range, counting);
+                let part = part.map_err(|why| unreadable(&name, io::Error::other(why)))?;
+                let given = AttachedFile::text(name, part);
                 Ok(named(given, range))
             }
         }
@@ -106,20 +118,28 @@ impl Source {
 
 /// Refuses anything but a regular file, because opening it might block for ever.
 fn regular(name: &str, path: &Path) -> Result<(), AttachError> {
-    let unreadable = |source| AttachError::Unreadable {
-        name: name.to_owned(),
-        source,
-    };
-    if std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Ok(());
+    let about = fs::metadata(path).map_err(|source| unreadable(name, source))?;
+    match about.is_file() {
+        true => Ok(()),
+        false => Err(unreadable(name, io::Error::other("it is no regular file"))),
     }
-    Err(unreadable(std::io::Error::other("it is no regular file")))
 }
 
-fn part(text: &str, range: Option<Range>, utf8: bool) -> String {
+fn unreadable(name: &str, source: io::Error) -> AttachError {
+    AttachError::Unreadable {
+        name: name.to_owned(),
+        source,
+    }
+}
+
+/// The text of a range; an error if nobody knows which lines it means.
+fn part(text: &str, range: Option<Range>, counting: Counting) -> Result<String, &'static str> {
     match range {
-        Some(range) => text[span(text, range, utf8)].to_owned(),
-        None => text.to_owned(),
+        None => Ok(text.to_owned()),
+        Some(_) if is_doubtful(text, counting) => Err(
+            "has carriage returns within lines, and it is not known how this editor counts such lines; attach the whole file",
+        ),
+        Some(range) => Ok(text[span(text, range, counting)].to_owned()),
     }
 }
 

@@ -11,7 +11,9 @@ use std::{
 };
 
 use aside_base::visible::short_line;
-use aside_tool::editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument};
+use aside_tool::editor::{
+    Applied, Buffer, BufferEdit, Doubt, EditError, Editor, EditorView, OpenDocument,
+};
 use futures_util::FutureExt;
 use tokio::{
     runtime::Handle,
@@ -27,7 +29,9 @@ use tower_lsp::lsp_types::{
 
 use super::{
     super::client::{LspClient, reply::ReplyError},
-    Documents, UnsavedChanges, real,
+    Documents, UnsavedChanges,
+    positions::is_doubtful,
+    real,
     splices::Splices,
 };
 use crate::front::wire::{
@@ -49,8 +53,16 @@ pub(in super::super) struct OpenEditor {
 }
 
 impl Editor for OpenEditor {
-    fn document(&self, path: &Path) -> Option<OpenDocument> {
-        let (uri, state, file) = self.documents.of_file(path)?;
+    fn look(&self, path: &Path) -> EditorView {
+        let Some((uri, state, file)) = self.documents.of_file(path) else {
+            return EditorView::Closed;
+        };
+        if state.doubtful {
+            return EditorView::Doubtful(Doubt::Lines);
+        }
+        if state.behind {
+            return EditorView::Older;
+        }
         let buffer = Buffer {
             uri: uri.into(),
             version: state.version,
@@ -58,7 +70,7 @@ impl Editor for OpenEditor {
             users: state.changed == UnsavedChanges::ByUser,
             file,
         };
-        Some(OpenDocument {
+        EditorView::Document(OpenDocument {
             text: state.text,
             buffer,
         })
@@ -72,8 +84,13 @@ impl Editor for OpenEditor {
         self.client.can().applies_edits()
     }
 
-    fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError> {
-        Handle::current().block_on(apply(self, edit, cancelled))
+    fn apply(
+        &self,
+        edit: &BufferEdit<'_>,
+        cancelled: &CancellationToken,
+    ) -> Result<Applied, EditError> {
+        Handle::current().block_on(apply(self, edit, cancelled))?;
+        Ok(Applied::InDocument)
     }
 
     fn save(&self, path: &Path, cancelled: &CancellationToken) -> Result<(), String> {
@@ -103,7 +120,15 @@ async fn apply(
         return Err(EditError::Cancelled);
     }
     let splices = Splices::between(edit.base, edit.new);
-    let edits = splices.text_edits(client.can().utf8);
+    let counting = client.can().counting();
+    // The document would be compared with the edit by the same wrong positions.
+    if is_doubtful(edit.base, counting) || is_doubtful(edit.new, counting) {
+        return Err(EditError::UnknownLines);
+    }
+    if splices.brings_returns() && !client.can().keeps_returns() {
+        return Err(EditError::OtherEnds);
+    }
+    let edits = splices.text_edits(counting);
     let seen = documents
         .await_change(&uri, edit.version, edit.base, splices)
         .ok_or(EditError::Stale)?;

@@ -21,14 +21,15 @@ use std::{
 };
 
 use aside_base::regular;
-use aside_tool::editor::FileText;
+use aside_tool::{editor::FileText, line_ends::alike};
 use dashmap::DashMap;
 use ropey::Rope;
 use tokio::sync::oneshot;
 use tower_lsp::lsp_types::{TextDocumentContentChangeEvent, Url};
 
 use self::{
-    positions::rope_span,
+    super::client::counting::Counting,
+    positions::{has_lone_return, is_doubtful, rope_span, span},
     splices::{EditsSeen, Splices},
 };
 
@@ -42,8 +43,8 @@ const COMPARED: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: DashMap<Url, Document>,
-    /// Documents by the real path of their file, which need not exist.
-    files: DashMap<PathBuf, Url>,
+    /// Documents by the real path of their file, which need not exist, in the order in which they were opened.
+    files: DashMap<PathBuf, Vec<Url>>,
 }
 
 /// An open document.
@@ -51,6 +52,10 @@ pub(super) struct Documents {
 struct Document {
     version: i32,
     text: Rope,
+    /// Whether the text may have carriage returns of their own, which no rope counts as line ends.
+    returns: bool,
+    /// Whether a change was made to lines that nobody knows, so that the text is not known any more.
+    doubtful: bool,
     changed: UnsavedChanges,
     path: Option<PathBuf>,
     awaited: Option<AwaitedEdit>,
@@ -65,10 +70,14 @@ pub(super) struct DocumentState {
     pub(super) text: String,
     /// Unsaved changes, by author.
     pub(super) changed: UnsavedChanges,
+    /// Whether the text is not known any more.
+    pub(super) doubtful: bool,
+    /// Whether nobody changed the text and the file has a newer one. Found out by a look at the file alone.
+    pub(super) behind: bool,
 }
 
 /// Unsaved changes of a document, by author.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum UnsavedChanges {
     /// None are known.
     No,
@@ -93,12 +102,22 @@ impl Documents {
     pub(super) fn open(&self, uri: Url, version: i32, text: String) {
         let path = uri.to_file_path().ok().map(|path| real(&path));
         if let Some(path) = &path {
-            self.files.insert(path.clone(), uri.clone());
+            let mut names = self.files.entry(path.clone()).or_default();
+            names.retain(|other| *other != uri);
+            names.push(uri.clone());
         }
+        // Editors open documents with what was not saved when they were closed.
+        let on_disk = path.as_ref().map(|path| on_disk(path, &text));
+        let changed = match on_disk {
+            Some(OnDisk::Otherwise) => UnsavedChanges::ByUser,
+            _ => UnsavedChanges::No,
+        };
         let document = Document {
             version,
+            returns: has_lone_return(&text),
+            doubtful: false,
             text: Rope::from(text),
-            changed: UnsavedChanges::No,
+            changed,
             path,
             awaited: None,
         };
@@ -111,7 +130,7 @@ impl Documents {
         uri: &Url,
         version: i32,
         changes: Vec<TextDocumentContentChangeEvent>,
-        utf8: bool,
+        counting: Counting,
     ) {
         let Some(mut document) = self.open.get_mut(uri) else {
             return;
@@ -121,14 +140,7 @@ impl Documents {
             return;
         }
         for change in changes {
-            match change.range {
-                None => document.text = Rope::from(change.text),
-                Some(range) => {
-                    let span = rope_span(&document.text, range, utf8);
-                    document.text.remove(span.clone());
-                    document.text.insert(span.start, &change.text);
-                }
-            }
+            document.apply(change, counting);
         }
         document.look();
     }
@@ -156,7 +168,10 @@ impl Documents {
             return false;
         };
         if let Some(path) = path {
-            self.files.remove_if(&path, |_, other| other == uri);
+            if let Some(mut names) = self.files.get_mut(&path) {
+                names.retain(|other| other != uri);
+            }
+            self.files.remove_if(&path, |_, names| names.is_empty());
         }
         text.len_bytes() >= LARGE
     }
@@ -172,6 +187,8 @@ impl Documents {
             version: document.version,
             text: document.text.to_string(),
             changed: document.changed,
+            doubtful: document.doubtful,
+            behind: false,
         })
     }
 
@@ -182,32 +199,49 @@ impl Documents {
         Some(line.to_string())
     }
 
-    /// The document of a file, by its real path.
+    /// The document of a file, by its real path: of several the one with unsaved changes, else the last one.
     pub(super) fn uri_of(&self, path: &Path) -> Option<Url> {
-        self.files.get(path).map(|uri| uri.clone())
+        let names = self.files.get(path)?.clone();
+        let changed = |uri: &&Url| {
+            let document = self.open.get(*uri);
+            document.map(|document| (document.doubtful, document.changed))
+        };
+        names.iter().max_by_key(changed).cloned()
     }
 
-    /// The document of a file, by its real path, and how the file compares with it. A document may have been unsaved when
-    /// it was opened, and a file may have changed behind the editor; the document then counts as the user's. Reads the
-    /// file.
+    /// The document of a file, by its real path, and how the file compares with it. Reads the file.
     pub(super) fn of_file(&self, path: &Path) -> Option<(Url, DocumentState, FileText)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;
-        let on_disk = on_disk(path, &state.text);
-        let file = match (state.changed, on_disk) {
-            (_, OnDisk::Same | OnDisk::Alike) => FileText::Alike,
-            (UnsavedChanges::No, OnDisk::Otherwise) => FileText::Behind,
-            (UnsavedChanges::ByTools | UnsavedChanges::ByUser, OnDisk::Otherwise) => {
+        let file = match (state.changed, on_disk(path, &state.text)) {
+            // Undone, or loaded again.
+            (_, OnDisk::Same) => {
+                self.settle(&uri, state.version);
+                state.changed = UnsavedChanges::No;
+                FileText::Alike
+            }
+            (_, OnDisk::Alike) => FileText::Alike,
+            (UnsavedChanges::No, OnDisk::Otherwise) => {
+                state.behind = true;
                 FileText::Older
             }
-        };
-        state.changed = match (state.changed, on_disk) {
-            // Undone, or loaded again.
-            (_, OnDisk::Same) => UnsavedChanges::No,
-            (UnsavedChanges::No, OnDisk::Otherwise) => UnsavedChanges::ByUser,
-            (changed, _) => changed,
+            // What is in no file any more is the user's.
+            (UnsavedChanges::No, OnDisk::Gone) => {
+                state.changed = UnsavedChanges::ByUser;
+                FileText::Older
+            }
+            (_, OnDisk::Otherwise | OnDisk::Gone) => FileText::Older,
         };
         Some((uri, state, file))
+    }
+
+    /// Notes that nothing is unsaved in this version of a document.
+    fn settle(&self, uri: &Url, version: i32) {
+        if let Some(mut document) = self.open.get_mut(uri)
+            && document.version == version
+        {
+            document.changed = UnsavedChanges::No;
+        }
     }
 
     /// Real paths of files with unsaved changes, in order. Reads the files.
@@ -255,6 +289,36 @@ impl Documents {
 }
 
 impl Document {
+    /// Makes a change that the client made.
+    fn apply(&mut self, change: TextDocumentContentChangeEvent, counting: Counting) {
+        let Some(range) = change.range else {
+            self.returns = has_lone_return(&change.text);
+            self.doubtful = false;
+            self.text = Rope::from(change.text);
+            return;
+        };
+        let span = match self.returns {
+            false => rope_span(&self.text, range, counting),
+            true => {
+                let text = self.text.to_string();
+                self.doubtful |= is_doubtful(&text, counting);
+                let bytes = span(&text, range, counting);
+                self.text.byte_to_char(bytes.start)..self.text.byte_to_char(bytes.end)
+            }
+        };
+        let start = span.start;
+        self.text.remove(span);
+        self.text.insert(start, &change.text);
+        // Also one that was parted from its `\n`, or one that stands before what was put there.
+        let first = start.saturating_sub(1);
+        let touched = start + change.text.chars().count() + 1 - first;
+        let mut letters = self.text.chars_at(first).peekable();
+        for _ in 0..touched {
+            let letter = letters.next();
+            self.returns |= letter == Some('\r') && letters.peek() != Some(&'\n');
+        }
+    }
+
     /// Compares a new text with the awaited change.
     fn look(&mut self) {
         let Some(mut awaited) = self.awaited.take() else {
@@ -298,15 +362,16 @@ enum OnDisk {
     Alike,
     /// A text with other lines.
     Otherwise,
+    /// Another text than none: there is no file.
+    Gone,
 }
 
 fn on_disk(path: &Path, text: &str) -> OnDisk {
-    let alike = |file: &str| match lines(file).eq(lines(text)) {
-        true => OnDisk::Alike,
-        false => OnDisk::Otherwise,
-    };
     let Ok(about) = fs::metadata(path) else {
-        return alike("");
+        return match alike("", text) {
+            true => OnDisk::Alike,
+            false => OnDisk::Gone,
+        };
     };
     if !about.is_file() || about.len() > COMPARED {
         return OnDisk::Alike;
@@ -315,17 +380,9 @@ fn on_disk(path: &Path, text: &str) -> OnDisk {
     let read = regular::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
     match (read, String::from_utf8(bytes)) {
         (Ok(_), Ok(file)) if file == text => OnDisk::Same,
-        (Ok(_), Ok(file)) => alike(&file),
+        (Ok(_), Ok(file)) if !alike(&file, text) => OnDisk::Otherwise,
         _ => OnDisk::Alike,
     }
-}
-
-/// The lines of a text with any line ends, including the last one, without a byte order mark.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    text.split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 
 /// Returns free memory to the system. A rope consists of many small pieces, which the C library would keep unless they

@@ -6,7 +6,10 @@ use std::{ops::Range, time::Duration};
 use similar::DiffTag;
 use tower_lsp::lsp_types::{self as lsp, TextEdit};
 
-use super::positions::Positions;
+use super::{
+    super::client::counting::Counting,
+    positions::{Positions, has_lone_return},
+};
 
 /// Time limit of the search for the smallest edits; larger ones are used then.
 const LOOKED_FOR: Duration = Duration::from_millis(200);
@@ -58,9 +61,9 @@ impl Splices {
         }
     }
 
-    /// The edits for LSP, in the negotiated encoding.
-    pub(super) fn text_edits(&self, utf8: bool) -> Vec<TextEdit> {
-        let mut positions = Positions::new(&self.base, utf8);
+    /// The edits for LSP, as the client counts.
+    pub(super) fn text_edits(&self, counting: Counting) -> Vec<TextEdit> {
+        let mut positions = Positions::new(&self.base, counting);
         let edit = |splice: &Splice| TextEdit {
             range: lsp::Range {
                 start: positions.of(splice.range.start),
@@ -69,6 +72,18 @@ impl Splices {
             new_text: splice.text.clone(),
         };
         self.all.iter().map(edit).collect()
+    }
+
+    /// Whether an edit brings a carriage return into a text whose line ends are not all `\r\n`.
+    pub(super) fn brings_returns(&self) -> bool {
+        let base = &self.base;
+        let wide = base.matches("\r\n").count();
+        let is_wide = wide > 0 && wide == base.matches('\n').count();
+        let brings = |splice: &Splice| match is_wide {
+            true => has_lone_return(&splice.text),
+            false => splice.text.contains('\r'),
+        };
+        self.all.iter().any(brings)
     }
 
     /// Compares a text with the change.

@@ -24,7 +24,7 @@ pub(in super::super) fn changed(at: &LspConnection, params: DidChangeTextDocumen
         &document.uri,
         document.version,
         params.content_changes,
-        at.client.can().utf8,
+        at.client.can().counting(),
     );
 }
 

@@ -121,9 +121,9 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
         jsonschema::validator_for(schema)
             .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
     }
-    let utf8 = at.client.can().utf8;
+    let counting = at.client.can().counting();
     let sources = params.attachments.iter();
-    let sources = sources.map(|param| attachments::source(&at.documents, utf8, param));
+    let sources = sources.map(|param| attachments::source(&at.documents, counting, param));
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let asker = TurnAsker::now(at);
     Ok(AskedTurn {

@@ -2,6 +2,7 @@ use tokio::time::Instant;
 use tower_lsp::lsp_types::TextDocumentContentChangeEvent;
 
 use super::*;
+use crate::front::lsp::client::counting::Counting;
 
 const BASE: &str = "one\ntwo\nthree\n";
 const NEW: &str = "1\ntwo\n3\n";
@@ -41,7 +42,7 @@ impl Sent {
             text: text.into(),
         };
         self.documents
-            .change(&self.uri, version, vec![change], false);
+            .change(&self.uri, version, vec![change], Counting::plain(false));
         self
     }
 
@@ -178,7 +179,7 @@ fn what_tools_changed_is_not_the_users_and_what_nobody_waits_for_is() {
 #[test]
 fn versions_are_left_out_only_where_the_client_says_no() {
     let uri = Url::parse("file:///a.txt").unwrap();
-    let edits = || Splices::between("a", "b").text_edits(false);
+    let edits = || Splices::between("a", "b").text_edits(Counting::plain(false));
     let shown =
         |versions| serde_json::to_value(workspace_edit(&uri, 7, edits(), versions)).unwrap();
     let range = serde_json::json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}});

@@ -1,9 +1,9 @@
 use super::*;
-use crate::front::lsp::documents::positions::span;
+use crate::front::lsp::{client::counting::LoneReturn, documents::positions::span};
 
 /// The edits as text, `line:character-line:character "text"`.
 fn shown(base: &str, new: &str, utf8: bool) -> Vec<String> {
-    let edits = Splices::between(base, new).text_edits(utf8);
+    let edits = Splices::between(base, new).text_edits(Counting::plain(utf8));
     let place = |at: lsp::Position| format!("{}:{}", at.line, at.character);
     let edit = |edit: &TextEdit| {
         let (start, end) = (place(edit.range.start), place(edit.range.end));
@@ -13,11 +13,11 @@ fn shown(base: &str, new: &str, utf8: bool) -> Vec<String> {
 }
 
 /// What a client makes of the edits: all are about the text before.
-fn applied(base: &str, edits: &[TextEdit], utf8: bool) -> String {
+fn applied(base: &str, edits: &[TextEdit], counting: Counting) -> String {
     let mut text = base.to_owned();
     let mut last = usize::MAX;
     for edit in edits.iter().rev() {
-        let range = span(base, edit.range, utf8);
+        let range = span(base, edit.range, counting);
         assert!(range.end <= last, "the edits overlap: {edits:?}");
         last = range.start;
         text.replace_range(range, &edit.new_text);
@@ -75,9 +75,12 @@ fn the_edits_of_any_two_texts_lead_from_one_to_the_other() {
     for _ in 0..20_000 {
         let (base, new) = (text(&mut random), text(&mut random));
         let splices = Splices::between(&base, &new);
-        for utf8 in [false, true] {
-            let after = applied(&base, &splices.text_edits(utf8), utf8);
-            assert_eq!(after, new, "from {base:?}, {splices:?}");
+        for returns in [LoneReturn::LineEnd, LoneReturn::Character] {
+            for utf8 in [false, true] {
+                let counting = Counting { utf8, returns };
+                let after = applied(&base, &splices.text_edits(counting), counting);
+                assert_eq!(after, new, "from {base:?}, {splices:?}");
+            }
         }
         assert_eq!(splices.made(&new), EditsSeen::All);
     }
