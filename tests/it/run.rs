@@ -11,6 +11,7 @@ mod hints;
 mod hostile;
 mod key;
 mod output;
+mod owners;
 mod parking;
 mod protected;
 mod repository;

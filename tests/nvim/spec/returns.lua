@@ -75,6 +75,12 @@ test('a file that a tool changed is read again', {
   script = edits({ { 'f.txt', 'changed', 'again' } }),
 }, function()
   vim.cmd.edit('f.txt')
+  -- The server has compared the file with the buffer as it was opened.
+  local client, compared = require('aside.client'), false
+  client.ready(function()
+    client.request('aside/prompt/pending', vim.empty_dict(), function() compared = true end)
+  end)
+  T.wait('the server', function() return compared end)
   vim.fn.writefile({ 'changed', 'beta' }, 'f.txt')
   vim.uv.fs_utime('f.txt', os.time() + 10, os.time() + 10)
   vim.cmd('Aside ask go')

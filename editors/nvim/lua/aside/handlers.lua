@@ -42,8 +42,13 @@ M['workspace/applyEdit'] = function(_, params, context)
   -- The edit is one step of undo, also while the person types in the buffer: setting the option ends a step.
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
   local encoding = vim.lsp.get_client_by_id(context.client_id).offset_encoding
+  if vim.bo[buf].fileformat == 'dos' then
+    for _, one in ipairs(edit.edits) do
+      one.newText = one.newText:gsub('\r\n', '\n')
+    end
+  end
   local returns = vim.iter(edit.edits):any(function(one) return one.newText:find('\r') ~= nil end)
-  local way = returns and vim.bo[buf].fileformat ~= 'dos' and with_returns or vim.lsp.util.apply_text_edits
+  local way = returns and with_returns or vim.lsp.util.apply_text_edits
   local function apply() way(edit.edits, buf, encoding) end
   require('aside.review').around(buf, function() require('aside.changes').around(buf, apply) end)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels

@@ -287,8 +287,9 @@ end
 --- Reads buffers again whose files a tool changed: those that Neovim reads again by itself when it looks.
 local function read_again()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    local reads = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and not vim.bo[buf].modified
-    if reads and vim.api.nvim_get_option_value('autoread', { buf = buf }) then
+    local clean = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and not vim.bo[buf].modified
+    local own = vim.api.nvim_get_option_value('autoread', { buf = buf })
+    if clean and (own or own == nil and vim.go.autoread) then
       vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true, emsg_silent = true } })
     end
   end
