@@ -104,3 +104,13 @@ say = [{ text = "Done." }]
     T.has(T.screen(), '│ ' .. text)
   end
 end)
+
+test('the end of a turn that is out of sight is said', {
+  script = '[[reply]]\nsay = [{ text = "I answer." }]\ndelay_ms = 100',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('it is shown', function() return require('aside.view').visible() end)
+  vim.cmd('Aside hide')
+  T.ended()
+  T.says('done: go — :Aside')
+end)

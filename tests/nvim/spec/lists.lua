@@ -69,6 +69,31 @@ test('an interrupted conversation is resumed from the list', {
   T.has(T.page(), 'I went on.')
 end)
 
+test('interrupted turns are dropped, one or all, and go on with nothing', {
+  script = '[[reply]]\nwhen = { step = 1 }\ntimes = 3\nsay = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]\n',
+}, function()
+  for number = 1, 3 do
+    vim.cmd('Aside! ask go ' .. number)
+    T.prompts(number)
+  end
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return require('aside.client').client == nil end)
+  T.picks('Aside drop', function(texts)
+    T.equal(#texts, 4)
+    T.equal(texts[4], 'all 3 of them')
+    return vim.iter(texts):find(function(text) return vim.startswith(text, 'go 2 · ') end)
+  end)
+  T.says('dropped go 2')
+  T.wait('two are left', function() return require('aside').status() == 'Aside · 2 interrupted' end)
+  T.picks('Aside drop', 'all 2 of them')
+  T.wait('none is left', function() return require('aside').status() == 'Aside' end)
+  T.answered()
+  vim.cmd('Aside resume')
+  T.says('no turn was interrupted')
+  -- The script has one reply for each; a request more would have failed.
+  T.equal(#vim.tbl_filter(function(event) return event.outcome == 'cancelled' end, T.events('turn_end')), 3)
+end)
+
 test('model and mode are chosen for the next turns', { script = TALK }, function()
   local model = vim.env.ASIDE_ASSISTANT__MODEL
   vim.cmd('Aside mode fast')

@@ -381,3 +381,16 @@ say = [{ text = "Done." }]
   T.ended()
   T.equal(decisions(), { { action = 'answer', answer = 'no' } })
 end)
+
+test('a question that is taken back in the moment in which it came is never shown', {
+  script = '[[reply]]\nfault = { stall = true }',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('it runs', function() return require('aside.turn').running() end)
+  local prompt, answered = require('wire').samples()['prompt-boolean.json'].params, nil
+  coroutine.wrap(function() answered = require('aside.prompt').arrive(prompt) end)()
+  require('aside.prompt').dismiss(prompt.promptId)
+  T.draw()
+  T.equal(require('aside.prompt').open(), {})
+  T.equal(answered, { action = 'cancel' })
+end)

@@ -8,10 +8,10 @@ local EDITS = { settings = { conversation = { mode = 'edits' } } }
 local function quoted(text) return vim.json.encode(text) end
 
 --- A turn that reads files, makes an edit in each, and is done.
----@param edits { [1]: string, [2]: string, [3]: string }[] file, old text, new text
-local function edits(edits)
+---@param all { [1]: string, [2]: string, [3]: string }[] file, old text, new text
+local function edits(all)
   local reads, changes = {}, {}
-  for _, edit in ipairs(edits) do
+  for _, edit in ipairs(all) do
     reads[#reads + 1] = ('{ call = "read_file", arguments = { path = %s } }'):format(quoted(edit[1]))
     changes[#changes + 1] = ('{ call = "edit_file", arguments = { path = %s, old_text = %s, new_text = %s } }'):format(
       quoted(edit[1]),

@@ -226,3 +226,45 @@ say = [{ text = "Done." }]
     vim.lsp.stop_client(one.id, true)
   end
 end)
+
+test('other language servers are told of a file that changed on disk, and not of one that is open', {
+  files = { ['open.txt'] = 'one\n', ['closed.txt'] = 'one\n' },
+  config = { settings = { conversation = { mode = 'edits' } } },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "open.txt" } }, { call = "read_file", arguments = { path = "closed.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "edit_file", arguments = { path = "open.txt", old_text = "one", new_text = "two" } },
+  { call = "edit_file", arguments = { path = "closed.txt", old_text = "one", new_text = "two" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  local told = {}
+  local function cmd()
+    local function request(method, _, done)
+      done(nil, method == 'initialize' and { capabilities = {} } or vim.NIL)
+      return true, 1
+    end
+    local function notify(method, params)
+      if method == 'workspace/didChangeWatchedFiles' then told[#told + 1] = params.changes end
+      return true
+    end
+    local function never() return false end
+    return { request = request, notify = notify, is_closing = never, terminate = function() end }
+  end
+  vim.cmd.edit('open.txt')
+  vim.lsp.start({ name = 'other', cmd = cmd, root_dir = T.workspace })
+  T.ask('Aside ask go')
+  T.equal(told, { { { uri = vim.uri_from_fname(T.workspace .. '/closed.txt'), type = 2 } } })
+  vim.cmd('Aside undo')
+  T.wait('it is told again', function() return #told == 2 end)
+  T.equal(told[2][1].uri, vim.uri_from_fname(T.workspace .. '/closed.txt'))
+  for _, one in ipairs(vim.lsp.get_clients({ name = 'other' })) do
+    vim.lsp.stop_client(one.id, true)
+  end
+end)

@@ -259,13 +259,16 @@ function M.review()
   show(buf, at)
 end
 
---- Says after a turn what there is to look at.
+--- Says after a turn what there is to look at, if anything is.
+---@return boolean
 function M.tell()
   local all = news and M.open() or {}
   news = false
-  if #all == 0 or not config.get().notify then return end
+  if #all == 0 then return false end
+  if not config.get().notify then return true end
   local names = vim.tbl_map(function(file) return vim.fs.basename(vim.uri_to_fname(file.uri)) end, all)
   log.say('changed ' .. table.concat(names, ', '), nil, ' — :Aside review')
+  return true
 end
 
 return M

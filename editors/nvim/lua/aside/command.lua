@@ -103,6 +103,7 @@ M.subcommands = {
       require('aside.pane').toggle({ new = command.bang, words = words })
     end,
   },
+  drop = { what = 'Picks a turn that was interrupted, or all of them, and ends it for good.', run = of('turn', 'drop') },
   hide = { what = 'Closes the windows of answers. What runs goes on.', run = of('turn', 'hide') },
   show = { what = 'Goes to the answer; in it, hides it.', run = of('turn', 'show') },
   answer = {

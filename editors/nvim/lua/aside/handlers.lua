@@ -11,7 +11,7 @@ local function with_returns(edits, buf, encoding)
     local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
     if encoding == 'utf-8' then return math.min(at.character, #line) end
     if vim.fn.has('nvim-0.11') == 1 then return vim.str_byteindex(line, encoding, at.character, false) end
-    return vim.str_byteindex(line, at.character, true)
+    return vim.str_byteindex(line, at.character, true) ---@diagnostic disable-line: param-type-mismatch
   end
   for edit in vim.iter(edits):rev() do
     local from, to, text = edit.range.start, edit.range['end'], vim.split(edit.newText, '\n', { plain = true })
@@ -76,9 +76,11 @@ local function save(buf)
   vim.o.confirm = confirm
   if not ok then return vim.split(tostring(failure), '\n')[1] end
   -- Some failures are no error: a letter that the encoding lacks, or a plugin that does not let it be written.
-  return vim.bo[buf].modified and ('it could not be written as %s'):format(
-    vim.bo[buf].fileencoding ~= '' and vim.bo[buf].fileencoding or vim.o.encoding
-  ) or nil
+  return vim.bo[buf].modified
+      and ('it could not be written as %s'):format(
+        vim.bo[buf].fileencoding ~= '' and vim.bo[buf].fileencoding or vim.o.encoding
+      )
+    or nil
 end
 
 M['aside/document/save'] = function(_, params)

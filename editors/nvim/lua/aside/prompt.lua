@@ -22,6 +22,8 @@ local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
 local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
 local INTERRUPTED = 'what waits belongs to an interrupted turn'
+local arriving = {} ---@type table<string, aside.Prompt> those that are shown in a moment
+local forgotten = {} ---@type table<string, true> conversations of which nothing is said until they are asked in again
 local typed = false -- whether a key was typed since the person last decided something
 
 --- Notes from now on whether a key is typed.
@@ -67,8 +69,12 @@ local function add(prompt)
   place_sign(prompt)
   require('aside.review').offer(prompt)
   client.emit('AsidePrompt', { promptId = prompt.promptId, kind = prompt.kind, label = prompt.label })
-  if config.get().notify and not prompt.resumable then tell(prompt) end
+  local speaks = config.get().notify and not forgotten[prompt.conversationId]
+  if speaks and not prompt.resumable then tell(prompt) end
 end
+
+--- Something is asked in a conversation.
+function M.remember(conversation) forgotten[conversation or ''] = nil end
 
 function M.remove(id)
   local prompt = vim.iter(open):find(function(other) return other.promptId == id end)
@@ -95,13 +101,28 @@ function M.arrive(prompt)
     prompt.reply = nil
     coroutine.resume(waiting, answer)
   end
-  vim.schedule(function() add(prompt) end)
+  arriving[prompt.promptId] = prompt
+  vim.schedule(function()
+    if arriving[prompt.promptId] ~= prompt then return end
+    arriving[prompt.promptId] = nil
+    add(prompt)
+  end)
   return coroutine.yield()
 end
 
 function M.dismiss(id)
-  local prompt = M.remove(id)
+  -- One that is taken back at once was not shown yet.
+  local prompt = M.remove(id) or arriving[id]
+  arriving[id] = nil
   if prompt and prompt.reply then prompt.reply({ action = 'cancel' }) end
+end
+
+--- An interrupted turn is dropped, and with it what it asked: nothing is said of it any more.
+function M.forget(conversation)
+  forgotten[conversation] = true
+  for _, prompt in ipairs(open) do
+    if prompt.resumable and prompt.conversationId == conversation then M.remove(prompt.promptId) end
+  end
 end
 
 --- The server is gone, and with it whom to answer.

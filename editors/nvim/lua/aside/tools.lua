@@ -165,6 +165,25 @@ function M.watch()
   vim.api.nvim_create_autocmd('DiagnosticChanged', { group = group, callback = note })
 end
 
+--- Tells the other language servers of files that changed on disk and are open in no buffer: nobody else does.
+---@param uris string[]
+function M.tell(uris)
+  for _, one in ipairs(vim.lsp.get_clients()) do
+    local changes = {}
+    for _, uri in ipairs(uris) do
+      local is_mine = vim
+        .iter(one.workspace_folders or {})
+        :any(function(folder) return vim.startswith(uri, folder.uri) end)
+      if is_mine and not client.buffer(uri) then
+        changes[#changes + 1] = { uri = uri, type = vim.lsp.protocol.FileChangeType.Changed }
+      end
+    end
+    if #changes > 0 and one.name ~= 'aside' then
+      client.call(one, 'notify', 'workspace/didChangeWatchedFiles', { changes = changes })
+    end
+  end
+end
+
 --- The names of the tools that this editor serves, for the capabilities of the client.
 ---@return string[]
 function M.served()

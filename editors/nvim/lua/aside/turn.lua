@@ -39,7 +39,11 @@ local function over(turn, outcome, structured)
   turn.view:set_busy(false)
   client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
   if turn.done then return turn.done(outcome, structured) end
-  changes.tell()
+  -- Nobody sees the end of one that is out of sight.
+  local told = changes.tell() or turn.view:window() ~= nil
+  if outcome == 'completed' and not told then
+    log.say('done: ' .. log.short(turn.view.title, 60), nil, ' — :Aside')
+  end
 end
 
 ---@param turn aside.Turn
@@ -147,6 +151,7 @@ local function start(ask, root)
   view.title = view.conversation and view.title or log.short(ask.message, 100)
   require('aside.message').remember(ask.message)
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
+  require('aside.prompt').remember(view.conversation)
   if not view.hidden then view:show() end
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
   turn.done = ask.done
@@ -228,6 +233,7 @@ local function undo(turn)
     local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'the turn changed no file'
     changes.forget(result.files)
+    require('aside.tools').tell(result.files)
     log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
     vim.cmd('silent! checktime')
   end)
@@ -254,23 +260,66 @@ local function resume(item)
   )
 end
 
+--- Finds the conversations whose last turn was interrupted, the newest first.
+---@param done fun(items: { conversationId: string, title: string, updatedAt: string }[])
+local function interrupted(done)
+  client.ready(function()
+    client.request('aside/conversation/list', { limit = 200 }, function(result)
+      local items = vim.tbl_filter(function(each) return each.status == 'interrupted' end, result.items)
+      if #items == 0 then return log.say('no turn was interrupted', 'WarningMsg') end
+      done(items)
+    end)
+  end)
+end
+
+---@return { name: string, item: table }
+local function named(item)
+  return { name = ('%s · %s'):format(log.short(item.title, 60), time.age(item.updatedAt)), item = item }
+end
+
 --- Goes on with the interrupted turn of a conversation: the one given, that on the screen, or the one that is picked.
 ---@param item? { conversationId: string, title?: string }
 function M.resume(item)
-  client.ready(function()
-    if item then return resume(item) end
-    client.request('aside/conversation/list', { limit = 200 }, function(result)
-      local items = vim.tbl_filter(function(each) return each.status == 'interrupted' end, result.items)
-      local visible = View.visible()
-      local function is_seen(each) return visible and each.conversationId == visible.conversation end
-      local found = vim.iter(items):find(is_seen)
-      if found then return resume(found) end
-      if #items == 0 then return log.say('no turn was interrupted', 'WarningMsg') end
-      local function named(each)
-        return { name = ('%s · %s'):format(log.short(each.title, 60), time.age(each.updatedAt)), item = each }
+  if item then
+    return client.ready(function() resume(item) end)
+  end
+  interrupted(function(items)
+    local visible = View.visible()
+    local function is_seen(each) return visible and each.conversationId == visible.conversation end
+    local found = vim.iter(items):find(is_seen)
+    if found then return resume(found) end
+    which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.item) end)
+  end)
+end
+
+--- Ends an interrupted turn for good. One that is cancelled before it goes on does nothing more.
+---@param item { conversationId: string, title: string }
+local function drop(item)
+  local conversation, last = item.conversationId, nil
+  local function page(after)
+    client.request('aside/conversation/read', { conversationId = conversation, after = after }, function(result)
+      last = result.turns[#result.turns] or last
+      if result.next then return page(result.next) end
+      if not last or last.outcome and last.outcome ~= 'interrupted' then return end
+      require('aside.prompt').forget(conversation)
+      local function cancel(done)
+        client.request('aside/turn/cancel', { turnId = last.turnId }, done, function() end)
       end
-      which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.item) end)
+      local function dropped() log.say('dropped ' .. log.short(item.title, 60)) end
+      client.request('aside/turn/resume', { conversationId = conversation }, function() cancel(dropped) end)
+      -- It overtakes what goes on, so that the model is not even asked, unless it comes before that is known.
+      cancel()
     end)
+  end
+  page()
+end
+
+--- Picks an interrupted turn, or all of them, and ends it.
+function M.drop()
+  interrupted(function(items)
+    local all = vim.tbl_map(named, items)
+    if #all > 1 then table.insert(all, { name = ('all %d of them'):format(#items) }) end
+    which('Drop: ', all, function(picked) vim.iter(picked.item and { picked.item } or items):each(drop) end)
   end)
 end
 
@@ -300,8 +349,10 @@ function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   updates.show(turn.view, params.update)
-  if params.update.kind == 'edit' then changes.made(params.update) end
   if params.update.kind == 'toolResult' then read_again() end
+  if params.update.kind ~= 'edit' then return end
+  changes.made(params.update)
+  require('aside.tools').tell(vim.tbl_map(function(change) return change.uri end, params.update.changes))
 end
 
 --- What a person can do about a refusal.
