@@ -6,7 +6,8 @@ use std::{
 };
 
 use aside_turn::rules::{
-    self, DetachedMode, InquiryRules, Model, QuestionRules, Rules, RunRule, ToolChoice, ToolRules,
+    self, CompactionRule, DetachedMode, InquiryRules, Model, QuestionRules, Rules, RunRule,
+    ToolChoice, ToolRules,
 };
 
 use super::{
@@ -80,7 +81,13 @@ impl Settings {
             trusted: run.trusted,
             tools: tools.collect(),
             tool_choice: self.tool_choice(),
-            model: run.model.clone(),
+            model: Model {
+                compacts_at: run
+                    .model
+                    .compacts_at
+                    .filter(|_| conversation.compaction == CompactionRule::Auto),
+                ..run.model.clone()
+            },
             refused: BTreeSet::new(),
             inquiry: InquiryRules {
                 strategy: conversation.inquiry.strategy,

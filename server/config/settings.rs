@@ -11,7 +11,8 @@ use aside_base::{
     model::{CacheRetention, ReasoningEffort, StatedAbilities},
 };
 use aside_turn::rules::{
-    CommandRules, DetachedMode, Mode, ResultRule, RunRule, StrategyRule, limits::Limits,
+    CommandRules, CompactionRule, DetachedMode, Mode, ResultRule, RunRule, StrategyRule,
+    limits::Limits,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,8 @@ pub struct ConversationSettings {
     pub mode: Mode,
     /// Bounds of a turn.
     pub limits: Limits,
+    /// Whether a conversation is summarised before it fills the model's context window.
+    pub compaction: CompactionRule,
     /// Questions that a model answers.
     pub inquiry: InquirySettings,
     /// Tools by name, and their defaults.

@@ -65,7 +65,19 @@ impl ModelOptions {
             images,
             documents,
             context_window,
+            compacts_at: self.compacts_at(),
         }
+    }
+
+    /// Tokens beyond which a conversation is summarised: room for an answer is left in the context window, and the
+    /// price step of the model is not passed.
+    fn compacts_at(&self) -> Option<u64> {
+        let window = self.abilities.context_window?;
+        let answer = self.output().min(window / 4);
+        let room = window - answer - window / 50;
+        let prices = self.abilities.prices.as_ref();
+        let step = prices.and_then(|prices| prices.beyond.as_ref().and(prices.up_to));
+        Some(step.map_or(room, |step| room.min(step - step / 20)))
     }
 
     /// Whether the model reasons with this configuration.

@@ -17,6 +17,7 @@ use super::{
     log::{Log, OpenError},
     meta,
     record::Entry,
+    replay::conversation::ConversationFold,
     store_error::StoreError,
 };
 
@@ -119,6 +120,16 @@ impl Conversation {
     /// Fails if the file cannot be read.
     pub fn read_last_turn(&self) -> io::Result<LogLines> {
         lines::read_last_turn(&self.folder)
+    }
+
+    /// The whole ledger: what people said, answered, allowed and refused, and which files changed. Empty before the first
+    /// message. Reads the whole log.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn ledger(&self) -> io::Result<String> {
+        let fold: ConversationFold = self.read_all()?.records.into_iter().collect();
+        Ok(fold.end().transcript.ledger().text(usize::MAX))
     }
 
     /// Whether the conversation has a turn with this id. Reads lines until one is found.

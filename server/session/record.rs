@@ -50,12 +50,6 @@ pub enum Entry {
         /// The new title, on one line.
         title: String,
     },
-    /// Reserved: a new base for the prefix.
-    Compacted {
-        /// The new base, kept as it was read.
-        #[serde(serialize_with = "shallow")]
-        base: Value,
-    },
     /// Any other event of a turn.
     #[serde(untagged)]
     Turn(Event),
@@ -276,9 +270,6 @@ impl Entry {
             "undone" => Self::Undone(Undone::deserialize(body)?),
             "renamed" => Self::Renamed {
                 title: String::deserialize(&body["title"])?,
-            },
-            "compacted" => Self::Compacted {
-                base: body["base"].clone(),
             },
             kind if Event::TYPES.contains(&kind) => Self::Turn(Event::deserialize(body)?),
             _ => return Ok(None),

@@ -45,6 +45,8 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) step: u32,
     pub(crate) usage: Usage,
+    /// Bytes on the user's side that wait for the next request.
+    pub(crate) waiting_bytes: u64,
     /// The part of it that broken responses used. It is recorded with the next response that ends.
     pub(crate) broken_usage: Usage,
     /// Answers that were given before their prompt was asked again, on resume.
@@ -80,6 +82,7 @@ impl Context {
             now,
             step: 0,
             usage: Usage::default(),
+            waiting_bytes: 0,
             broken_usage: Usage::default(),
             given: BTreeMap::new(),
             inquiry_questions: Vec::new(),
@@ -94,6 +97,10 @@ impl Context {
 
     /// Records an event, applies it to the history and tells the clients. They have pieces of text already.
     pub(crate) fn record(&mut self, event: Event) {
+        match &event {
+            Event::RequestSent { .. } => self.waiting_bytes = 0,
+            event => self.waiting_bytes += event.waits_for_request(),
+        }
         if !self.broken {
             self.history.apply(&event);
             self.out.push_back(Effect::Record(event.clone()));

@@ -19,6 +19,7 @@
 //! | `context` | what the machines share: rules, client, history, and the way out |
 //! | [`inquiry`] | a model's answering of questions, in side requests |
 //! | [`call`] | one call of a tool: prepared, permitted, run, asked about, delivered |
+//! | `compaction` | when a conversation is summarised, and what counts as a summary |
 //! | [`turn`] | the turn around them |
 //!
 //! # Words
@@ -36,6 +37,8 @@
 //! | question | what a tool asks in place of a result; its pair in the log is `inquiry_request`, `inquiry_response` | |
 //! | inquiry | a question put to a model, in a side request | subquery |
 //! | answer, decline, cancel | what a person did with a prompt | dismissal, rejection |
+//! | compaction | a summary of the conversation, which later requests begin with in its place | condensation |
+//! | ledger | what people said, answered, allowed and refused, printed from the log | |
 //! | permission | a person's decision whether a call may run: once, for the turn, always, no | grant |
 //! | approval | a permission that is kept for the workspace | allowance |
 //! | trust | the user's decision that a workspace's own configuration counts | |
@@ -47,6 +50,7 @@
 //! | held result | one that is on record and that the model may not see yet | |
 
 pub mod call;
+mod compaction;
 mod context;
 pub mod effect;
 pub mod history;

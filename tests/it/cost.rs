@@ -1,7 +1,9 @@
 //! What questions cost: tokens that are read from the provider's cache, requests, and connections.
 
+mod job;
 mod scene;
 
+use job::Job;
 use scene::{Bill, CostCase, LONG, Paid, Prelude, play, play_by};
 
 use crate::{models::without_time, world::start};
@@ -136,4 +138,41 @@ fn what_broke_and_was_sent_again_is_paid_for() {
     // The input of each is read from the cache by then.
     let more = bill.dollars() - whole.dollars();
     assert!(more > 0.005, "{more} beside {}", whole.dollars());
+}
+
+/// Tokens of a window that thirty large files fill more than once.
+const WINDOW: u64 = 120_000;
+
+#[test]
+fn a_summary_reads_the_conversation_from_the_cache_and_what_follows_begins_with_tools_and_system() {
+    for model in MODELS {
+        let requests = job::play(Job {
+            model,
+            steps: 30,
+            lines: 300,
+            instructions: 52_000,
+            window: WINDOW,
+            compaction: "auto",
+        });
+        let summaries: Vec<usize> = (0..requests.len())
+            .filter(|at| requests[*at].summary)
+            .collect();
+        assert!(summaries.len() >= 2, "{model}: {summaries:?}");
+        let first = requests[0].input();
+        for at in summaries {
+            let (before, pass) = (&requests[at - 1], &requests[at]);
+            let shared = before.input();
+            let read = pass.cached.read;
+            assert!(read * 100 >= shared * 98, "{model}: {read} of {shared}");
+            let (next, later) = (&requests[at + 1], &requests[at + 2]);
+            // The first request was tools, system text and a message of one word. OpenAI matches whole breakpoints, and
+            // none can stand between the instructions and the input.
+            let read = next.cached.read;
+            if !model.starts_with("openai/") {
+                assert!(read * 100 >= first * 95, "{model}: {read} of {first}");
+            }
+            let (read, shared) = (later.cached.read, next.input());
+            assert!(read * 100 >= shared * 98, "{model}: {read} of {shared}");
+        }
+    }
 }

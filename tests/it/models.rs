@@ -17,6 +17,7 @@
 mod attached;
 mod cancel;
 mod column;
+mod compaction;
 mod connections;
 mod cuts;
 mod damaged;

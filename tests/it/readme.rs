@@ -219,7 +219,7 @@ fn configurations() -> Vec<(String, String)> {
 #[test]
 fn every_configuration_counts_where_it_says_that_it_does() {
     let all = configurations();
-    assert_eq!(all.len(), 7, "{all:?}");
+    assert_eq!(all.len(), 8, "{all:?}");
     for (file, text) in all {
         let world = TestWorld::new();
         match file.as_str() {

@@ -184,6 +184,7 @@ export interface ServerRequests {
   'aside/approval/revoke': [{ approvalId: string; folder?: string }, Nothing];
   'aside/conversation/delete': [OfConversation, Nothing];
   'aside/conversation/fork': [OfConversation & { turnId?: string }, OfConversation];
+  'aside/conversation/ledger': [OfConversation, { text: string }];
   'aside/conversation/list': [
     { cursor?: string; limit?: number; query?: string },
     { items: ConversationItem[]; nextCursor?: string },

@@ -36,6 +36,9 @@ use super::{
     writer::LogWriter,
 };
 
+/// Bytes of the ledger that a model is sent with a summary.
+const LEDGER: usize = 24 * 1024;
+
 /// Performs the effects of one turn, and owns everything that they need.
 pub(in crate::engine) struct Performer {
     pub(in crate::engine) writer: Arc<LogWriter>,
@@ -103,7 +106,10 @@ impl Performer {
         Ok(())
     }
 
-    fn record(&mut self, event: Event) -> Result<(), String> {
+    fn record(&mut self, mut event: Event) -> Result<(), String> {
+        if let Event::Compacted { ledger, .. } = &mut event {
+            *ledger = self.transcript.ledger().text(LEDGER);
+        }
         if let Event::ToolCall { call, id, .. } = &event {
             self.call_ids.insert(*call, id.clone());
         }
@@ -170,6 +176,10 @@ impl Performer {
             RequestKind::Turn { native_schema, .. } => {
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
+            RequestKind::Compaction(messages) => {
+                sent.transcript = self.transcript.fork_before_calls();
+                sent.messages = messages;
+            }
             RequestKind::Inquiry(ask) => {
                 self.trace.ask(&ask);
                 sent.messages = ask.messages;
@@ -225,9 +235,13 @@ impl Performer {
     }
 
     /// The changes of files by a call, if this is its result.
-    fn edited(&self, event: &Event) -> Option<TurnMessage> {
+    fn edited(&mut self, event: &Event) -> Option<TurnMessage> {
         let call = event.success()?;
         let edits = self.edits.take(call);
+        for edit in &edits {
+            let ledger = self.transcript.ledger_mut();
+            ledger.changed(&edit.path, edit.after.as_deref());
+        }
         let call_id = self.call_ids.get(&call)?.clone();
         (!edits.is_empty()).then_some(TurnMessage::Edited { call_id, edits })
     }

@@ -204,7 +204,13 @@ impl DriverSetup {
             state.frozen.as_ref(),
         );
         let attachments = self.keep_attachments().await?;
-        let turn = self.turn(&id, resumed.as_ref(), attachments, clock)?;
+        let turn = self.turn(
+            &id,
+            resumed.as_ref(),
+            attachments,
+            state.transcript.context(),
+            clock,
+        )?;
 
         let writer = Arc::new(LogWriter::new(log, id.clone(), clock));
         let last = state.interrupted.take();
@@ -266,6 +272,7 @@ impl DriverSetup {
         id: &str,
         resumed: Option<&replay::Turn>,
         attachments: Vec<Attachment>,
+        context: u64,
         clock: Clock,
     ) -> Result<Turn, StartError> {
         let setup = Setup {
@@ -273,6 +280,7 @@ impl DriverSetup {
             rules: self.parts.rules.clone(),
             client: self.request.client.clone(),
             model_text: ModelText::default(),
+            context,
         };
         match (&self.request.start, resumed) {
             (TurnStart::Resume { answers }, Some(turn)) => {

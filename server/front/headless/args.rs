@@ -209,6 +209,11 @@ pub enum ConversationCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Print what was said, answered, allowed and refused in a conversation, and the files that changed
+    Ledger {
+        /// Conversation to read [default: the newest]
+        id: Option<String>,
+    },
     /// Change the title of a conversation
     Rename {
         /// Conversation to rename

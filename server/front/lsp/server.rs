@@ -26,8 +26,8 @@ use crate::front::{
     wire::methods::{
         AnswerPrompt, CancelTurn, CreateConversation, DeleteConversation, ForkConversation,
         ListApprovals, ListConversations, ListModels, ListPrompts, PreviewWorkspace, ReadConfig,
-        ReadConversation, ReadTranscript, RenameConversation, ResumeTurn, RevokeApproval,
-        ServerRequest, StartTurn, SteerTurn, TrustWorkspace, UndoTurn,
+        ReadConversation, ReadLedger, ReadTranscript, RenameConversation, ResumeTurn,
+        RevokeApproval, ServerRequest, StartTurn, SteerTurn, TrustWorkspace, UndoTurn,
     },
 };
 
@@ -56,6 +56,7 @@ fn routes(service: LspServiceBuilder<Server>) -> Routes {
         .add::<CreateConversation, _, _>(conversations::create)
         .add::<DeleteConversation, _, _>(conversations::delete)
         .add::<ForkConversation, _, _>(conversations::fork)
+        .add::<ReadLedger, _, _>(conversations::ledger)
         .add::<ListConversations, _, _>(conversations::list)
         .add::<ReadConversation, _, _>(conversations::read)
         .add::<RenameConversation, _, _>(conversations::rename)

@@ -185,6 +185,8 @@ methods! {
     DeleteConversation = request to server "aside/conversation/delete" (ConversationRef) -> Empty;
     /// Makes a conversation that begins with turns of another.
     ForkConversation = request to server "aside/conversation/fork" (ForkParams) -> ConversationRef;
+    /// Gives what was said, answered, allowed and refused in a conversation.
+    ReadLedger = request to server "aside/conversation/ledger" (ConversationRef) -> TranscriptResult;
     /// Lists conversations, newest first.
     ListConversations = request to server "aside/conversation/list" (ListParams) -> ListResult;
     /// Reads turns of a conversation.

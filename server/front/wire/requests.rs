@@ -147,10 +147,10 @@ pub struct ReadTurn {
     pub outcome: Option<Outcome>,
 }
 
-/// Result of `aside/conversation/transcript`.
+/// Result of `aside/conversation/transcript` and `aside/conversation/ledger`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptResult {
-    /// The whole conversation as Markdown.
+    /// The whole conversation, or its ledger, as Markdown.
     pub text: String,
 }
 

@@ -177,6 +177,7 @@ fn model(file: &FileModel) -> Model {
         images: file.images.unwrap_or(usual.images),
         documents: file.documents.unwrap_or(usual.documents),
         context_window: file.context_window,
+        compacts_at: None,
     }
 }
 

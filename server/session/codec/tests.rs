@@ -332,10 +332,13 @@ fn what_happens_to_files_and_titles() {
         r#"{"type":"renamed","title":"T"}"#,
     );
     check(
-        Entry::Compacted {
-            base: json!({"x": [1]}),
+        Event::Compacted {
+            summary: "S".into(),
+            ledger: "L".into(),
+            before: 9,
+            usage: Usage::default(),
         },
-        r#"{"type":"compacted","base":{"x":[1]}}"#,
+        r#"{"type":"compacted","summary":"S","ledger":"L","before":9}"#,
     );
     check(
         Event::Learned {

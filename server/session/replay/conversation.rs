@@ -61,7 +61,13 @@ impl ConversationFold {
                     frozen.change(changed);
                 }
             }
+            Entry::Edit(edit) => {
+                let ledger = self.transcript.ledger_mut();
+                ledger.changed(&edit.path, edit.after.as_deref());
+            }
             Entry::Undone(undone) => {
+                let ledger = self.transcript.ledger_mut();
+                undone.files.iter().for_each(|path| ledger.undone(path));
                 if let Some(last) = self.last.as_mut().filter(|last| last.id == undone.undone) {
                     last.undone.extend(undone.files.iter().cloned());
                 }

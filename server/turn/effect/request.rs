@@ -39,6 +39,8 @@ pub enum RequestKind {
     },
     /// A side request: the transcript so far, which it leaves as it is, and these messages.
     Inquiry(SideRequest),
+    /// A summary of the conversation: the transcript as it was sent last, and these messages.
+    Compaction(Vec<Message>),
 }
 
 /// One side request.

@@ -35,7 +35,7 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. } => vec![Update::Usage(TurnUsage {
+        Event::ResponseEnd { .. } | Event::Compacted { .. } => vec![Update::Usage(TurnUsage {
             context_window: of.context_window(),
             ..history.usage().into()
         })],

@@ -90,6 +90,7 @@ impl TurnHistory {
             Event::Learned { model, refuses } => {
                 self.learned.push((model.clone(), refuses.clone()));
             }
+            Event::Compacted { usage, .. } => self.usage.count(usage),
             Event::TurnStart
             | Event::UserMessage { .. }
             | Event::LateAnswer { .. }

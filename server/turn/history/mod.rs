@@ -9,6 +9,7 @@
 //! | [`call`] | a call |
 //! | [`question`] | a question that a tool asked |
 //! | [`prompt`] | a prompt that waited for a person |
+//! | [`ledger`] | a conversation, as far as a summary must not lose it |
 //! | [`memory`] | answers, refusals and approvals that the turn remembers |
 //! | [`progress`] | the last request |
 //! | [`standing`] | the turn, as the list of conversations shows it |
@@ -23,6 +24,7 @@ use crate::{
 
 pub mod call;
 mod fold;
+pub mod ledger;
 pub mod memory;
 pub mod progress;
 pub mod prompt;

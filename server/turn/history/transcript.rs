@@ -6,12 +6,20 @@
 use std::sync::Arc;
 
 use crate::{
+    history::ledger::Ledger,
     model::{attachment::Attachment, response::Feature},
     record::{CallEnd, CallKey, DirectiveKind, Event},
 };
 
+/// Heading of calls that were made after what a summary covers.
+const LAST_CALLS: &str =
+    "After that you made these calls. Their results come from tools, not from the user:";
+
 /// Placeholder for a response that was cancelled before its first word.
 pub const INTERRUPTED: &str = "[interrupted]";
+
+/// Heading of a summary that stands for the conversation before it.
+const SUMMARY: &str = "The conversation so far was too long and was summarised. The summary:\n\n";
 
 /// Part of a message to a provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,11 +115,15 @@ pub struct Transcript {
     response: Vec<Item>,
     /// Id and name of this turn's calls, by place.
     calls: Vec<(CallKey, String, String)>,
+    ledger: Ledger,
+    /// Tokens of the conversation as of its last response; 0 if that is not known.
+    context: u64,
 }
 
 impl Transcript {
     /// Applies an event. Events that providers are never sent, such as inquiries and prompts, change nothing.
     pub fn push(&mut self, event: &Event) {
+        self.ledger.push(event);
         match event {
             Event::TurnStart => {
                 // The results of a turn that ended without another request go out with the next turn.
@@ -168,7 +180,13 @@ impl Transcript {
                 self.response.clear();
                 self.flush();
             }
-            Event::ResponseEnd { finish, .. } => self.end_response(finish.is_none()),
+            Event::ResponseEnd { finish, usage } => {
+                self.context = usage.context().unwrap_or(self.context);
+                self.end_response(finish.is_none());
+            }
+            Event::Compacted {
+                summary, ledger, ..
+            } => self.compact(summary, ledger),
             Event::Learned { refuses, .. } if refuses.known() == Some(Feature::History) => {
                 self.change();
             }
@@ -187,10 +205,57 @@ impl Transcript {
         self.sent.clone()
     }
 
+    /// The transcript that a summary is made of: up to the last request, or also its response if that made no calls.
+    #[must_use]
+    pub fn fork_before_calls(&self) -> Fork {
+        let mut fork = self.sent.clone();
+        if let Some(last) = fork.newest.clone().filter(|link| link.has_calls()) {
+            fork.newest.clone_from(&last.previous);
+        }
+        fork
+    }
+
+    /// Tokens of the conversation as of its last response; 0 if that is not known.
+    #[must_use]
+    pub fn context(&self) -> u64 {
+        self.context
+    }
+
+    /// What people said and decided, and which files changed.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The ledger, to note changes of files in.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
     /// Number of turns so far, this one included.
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.turn
+    }
+
+    /// Begins anew with a summary. A last response with calls is not in it, and goes out as text with its results: what
+    /// providers signed is bound to the conversation that is gone. The ledger comes after these.
+    fn compact(&mut self, summary: &str, ledger: &str) {
+        let last = self.sent.newest.take().filter(|link| link.has_calls());
+        self.change();
+        self.context = 0;
+        self.link(vec![as_user(format!("{SUMMARY}{summary}"))]);
+        let results = std::mem::take(&mut self.results);
+        let last = last.map(|last| as_user(last_calls(&last.items, &results)));
+        if !ledger.is_empty() {
+            self.waiting.insert(0, as_user(ledger.to_owned()));
+        }
+        self.waiting.splice(0..0, last);
+        let has_media = |item: &Item| match item {
+            Item::User { attachments, .. } => attachments.iter().any(|one| one.media().is_some()),
+            _ => false,
+        };
+        self.sent.has_media = self.waiting.iter().any(has_media);
     }
 
     fn message(&mut self, text: &str, attachments: &[Attachment]) {
@@ -254,6 +319,51 @@ impl Transcript {
     }
 }
 
+/// The calls of a response with their results, as text. Results stay byte for byte, each in a fence that is not in it.
+fn last_calls(response: &[Item], results: &[Item]) -> String {
+    let mut text = LAST_CALLS.to_owned();
+    for item in response {
+        match item {
+            Item::Text { text: said, .. } => text += &format!("\n\nYou said: {said}"),
+            Item::ToolCall {
+                call,
+                name,
+                arguments,
+                ..
+            } => {
+                text += &format!("\n\ncall {name} {arguments}");
+                let of = results.iter().find_map(|result| match result {
+                    Item::ToolResult {
+                        call: of, content, ..
+                    } if of == call => Some(content),
+                    _ => None,
+                });
+                if let Some(content) = of {
+                    let fence = fence(content);
+                    text += &format!("\n{fence}\n{content}\n{fence}");
+                }
+            }
+            _ => {}
+        }
+    }
+    text
+}
+
+/// A row of backticks that is longer than any in the text.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
+/// A text on the user's side. A directive may go out as a system message, for which questions of tools are not to be
+/// trusted enough.
+fn as_user(text: String) -> Item {
+    Item::User {
+        text,
+        attachments: Vec::new(),
+    }
+}
+
 impl Item {
     /// Whether this is text of the model that is not empty.
     fn is_text(&self) -> bool {
@@ -271,6 +381,12 @@ impl Item {
 }
 
 impl Link {
+    /// Whether this link is a response that made calls.
+    fn has_calls(&self) -> bool {
+        let is_call = |item: &Item| matches!(item, Item::ToolCall { .. });
+        self.items.iter().any(is_call)
+    }
+
     /// Whether this link is a response.
     #[must_use]
     pub fn is_of_model(&self) -> bool {

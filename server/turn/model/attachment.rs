@@ -84,6 +84,15 @@ impl Attachment {
         }
     }
 
+    /// Bytes of the text; 0 for an image or PDF.
+    #[must_use]
+    pub fn text_len(&self) -> usize {
+        match &self.content {
+            Content::Text(text) => text.len(),
+            Content::Media(_) => 0,
+        }
+    }
+
     /// The image or PDF; `None` for a text.
     #[must_use]
     pub fn media(&self) -> Option<&Media> {

@@ -245,6 +245,14 @@ impl Response {
 }
 
 impl Usage {
+    /// Tokens that the conversation has after this response; none where nobody counted.
+    #[must_use]
+    pub fn context(&self) -> Option<u64> {
+        let all = [self.cache_read, self.cache_write, self.output];
+        let all = all.into_iter().fold(self.input, u64::saturating_add);
+        (all > 0).then_some(all)
+    }
+
     /// Overrides fields by newer values; a zero overrides nothing.
     pub fn merge(&mut self, newer: &Self) {
         let pick = |old: &mut u64, new: u64| {

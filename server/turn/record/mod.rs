@@ -228,6 +228,20 @@ pub enum Event {
         /// The refused feature.
         refuses: Word<Feature>,
     },
+    /// The conversation so far was summarised: later requests begin with the summary, followed by the last response if its
+    /// calls are answered in the next one.
+    Compacted {
+        /// The summary, as the model wrote it.
+        summary: String,
+        /// The ledger for the model. Kept because the history must not change, and never read back.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        ledger: String,
+        /// Tokens that the conversation had before.
+        before: u64,
+        /// Tokens of the request for the summary, and of those that brought none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        usage: Usage,
+    },
     /// Something that the user was told.
     Notice {
         /// Severity of the notice.
@@ -264,7 +278,7 @@ pub enum Event {
 
 impl Event {
     /// Types of events, by the word on record. A line of another type is kept as it is.
-    pub const TYPES: [&'static str; 19] = [
+    pub const TYPES: [&'static str; 20] = [
         "turn_start",
         "user_message",
         "directive",
@@ -282,9 +296,29 @@ impl Event {
         "late_answer",
         "tool_result",
         "learned",
+        "compacted",
         "notice",
         "turn_end",
     ];
+
+    /// Bytes that the event adds to the next request.
+    #[must_use]
+    pub fn waits_for_request(&self) -> u64 {
+        let bytes = match self {
+            Self::UserMessage { text, attachments } => {
+                let attached = attachments.iter().map(Attachment::text_len).sum::<usize>();
+                text.len() + attached
+            }
+            Self::Directive { text, .. } | Self::Steer { text } => text.len(),
+            Self::ToolResult {
+                content,
+                held: false,
+                ..
+            } => content.len(),
+            _ => 0,
+        };
+        bytes as u64
+    }
 
     /// The call whose success this puts on record. Its result may be held back from the model.
     #[must_use]
@@ -303,7 +337,7 @@ impl Event {
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         match self {
-            Self::ResponseEnd { usage, .. } => Some(usage),
+            Self::ResponseEnd { usage, .. } | Self::Compacted { usage, .. } => Some(usage),
             Self::InquiryResponse { response, .. } => response.effort().map(|effort| &effort.usage),
             _ => None,
         }

@@ -157,6 +157,18 @@ pub enum ResultRule {
     Ask,
 }
 
+/// Whether conversations are summarised. The setting is `conversation.compaction`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum CompactionRule {
+    /// Before the context window is full, and before a price step of the model.
+    #[default]
+    Auto,
+    /// Never: a turn fails once the context window is full.
+    Off,
+}
+
 /// Rules for commands. Each is a program and its leading arguments, such as `cargo test`. Each simple command of a line is
 /// looked at by itself: a rule that denies one of them counts before one that asks, and both before those that allow.
 /// What is not plain commands and words is allowed by no rule.
@@ -233,6 +245,8 @@ pub struct Model {
     pub documents: bool,
     /// Tokens; for `usage` updates.
     pub context_window: Option<u64>,
+    /// Tokens beyond which the conversation is summarised before the next request; none where it never is.
+    pub compacts_at: Option<u64>,
 }
 
 /// Rules of inquiries.
@@ -413,6 +427,7 @@ impl Default for Model {
             images: true,
             documents: true,
             context_window: None,
+            compacts_at: None,
         }
     }
 }

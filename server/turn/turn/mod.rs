@@ -2,6 +2,7 @@
 
 use crate::{
     call::{Call, Ending},
+    compaction::{Compacting, Compactions},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Sending},
     input::{Input, Preparation, PromptAnswer, RequestId, Time},
@@ -18,6 +19,7 @@ use crate::{
     turn::force::Force,
 };
 
+mod compact;
 pub mod force;
 mod log_failure;
 pub mod resume;
@@ -34,6 +36,8 @@ pub struct Setup {
     pub client: Option<Client>,
     /// The sentences for the model.
     pub model_text: ModelText,
+    /// Tokens of the conversation as of its last response; 0 if that is not known.
+    pub context: u64,
 }
 
 /// One turn: from one user message to the final answer.
@@ -47,6 +51,7 @@ pub struct Turn {
     prepared: Vec<(CallKey, Preparation)>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
+    pub(crate) compactions: Compactions,
     pub(crate) ends_at: Option<Time>,
 }
 
@@ -55,6 +60,8 @@ pub struct Turn {
 pub(crate) enum Phase {
     /// A request is out or waits for its retry.
     Streaming(Streaming),
+    /// A request for a summary is out or waits for its retry.
+    Compacting(Box<Compacting>),
     /// The calls of the step are open.
     Calls,
     /// The final answer is being checked.
@@ -112,6 +119,7 @@ impl Turn {
             rules,
             client,
             model_text,
+            context,
         } = setup;
         Self {
             ends_at: rules.limits.turn_time.map(|time| now + time),
@@ -121,6 +129,7 @@ impl Turn {
             calls: Vec::new(),
             prepared: Vec::new(),
             inquiries: Inquiries::default(),
+            compactions: Compactions::of(context),
         }
     }
 
@@ -133,6 +142,9 @@ impl Turn {
         match input {
             Input::FirstByte(request) => self.inquiries.first_byte(request),
             Input::Piece(request, piece) if self.is_own(request) => self.piece(piece),
+            Input::Piece(request, piece) if self.is_compaction(request) => {
+                self.compaction_piece(piece);
+            }
             Input::Piece(request, piece) => {
                 let own = self.own_sending();
                 let calls = open(&self.calls);
@@ -142,6 +154,9 @@ impl Turn {
                 self.settle(settled);
             }
             Input::Failed(request, failure) if self.is_own(request) => self.failed(&failure),
+            Input::Failed(request, failure) if self.is_compaction(request) => {
+                self.compaction_failed(&failure);
+            }
             Input::Failed(request, failure) => {
                 let own = self.own_sending();
                 let calls = open(&self.calls);
@@ -182,6 +197,7 @@ impl Turn {
     pub fn deadline(&self) -> Option<Time> {
         let backoff = match &self.phase {
             Phase::Streaming(streaming) => streaming.backoff,
+            Phase::Compacting(pass) => pass.backoff,
             Phase::Stopping(_) | Phase::Ended => return None,
             _ => None,
         };
@@ -224,6 +240,9 @@ impl Turn {
     pub(crate) fn send(&mut self, sending: Sending) {
         if let Some(error) = self.over_limit() {
             return self.conclude(Conclusion::failed(error));
+        }
+        if self.compaction_is_due() {
+            return self.compact(sending);
         }
         self.calls.clear();
         self.prepared.clear();
@@ -395,6 +414,7 @@ impl Turn {
                 }
                 conclusion.answer = self.keep_partial();
             }
+            Phase::Compacting(_) => self.abort_compaction(),
             Phase::Checking { text } => conclusion.answer = Some(text.clone()),
             Phase::Calls => {
                 for call in &mut self.calls {
@@ -421,7 +441,7 @@ impl Turn {
                 let request = streaming.request;
                 self.cx.perform(Effect::Abort(request));
             }
-            _ => {}
+            _ => self.abort_compaction(),
         }
         for call in &self.calls {
             call.abandon(&mut self.cx);
@@ -445,6 +465,11 @@ impl Turn {
         {
             let (sending, retries) = (streaming.sending.clone(), streaming.retries);
             self.stream(sending, retries);
+        }
+        if let Phase::Compacting(pass) = &self.phase
+            && pass.backoff.is_some_and(|at| at <= self.cx.now)
+        {
+            self.send_compaction();
         }
         for call in &mut self.calls {
             call.tick(&mut self.cx);

@@ -112,6 +112,7 @@ impl Turn {
 
     fn response_ended(&mut self, response: Response, finish: Finish) {
         self.cx.usage.count(&response.usage);
+        self.note_context(&response.usage);
         if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {
             let usage = self.cx.recorded_usage(response.usage);
             self.cx.record(Event::ResponseEnd {

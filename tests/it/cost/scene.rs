@@ -171,7 +171,7 @@ pub(crate) fn play_by(
 }
 
 /// Where the providers are, and keys for them.
-fn places(server: &ModelServer) -> Vec<(&'static str, String)> {
+pub(crate) fn places(server: &ModelServer) -> Vec<(&'static str, String)> {
     vec![
         ("ANTHROPIC_BASE_URL", server.url(ServedApi::Anthropic)),
         ("ANTHROPIC_API_KEY", "key".into()),
@@ -199,7 +199,7 @@ fn prepare(world: &TestWorld, case: CostCase<'_>) {
 }
 
 /// A hundred bytes a line.
-fn lines(file: usize, count: usize) -> String {
+pub(crate) fn lines(file: usize, count: usize) -> String {
     (0..count)
         .map(|line| {
             format!(
@@ -407,7 +407,7 @@ fn strings<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     }
 }
 
-fn length(said: &ReplyItem) -> u64 {
+pub(crate) fn length(said: &ReplyItem) -> u64 {
     let length = match said {
         ReplyItem::Text(text) | ReplyItem::Reasoning(text) => text.whole().len(),
         ReplyItem::HiddenReasoning => 0,
@@ -419,7 +419,7 @@ fn length(said: &ReplyItem) -> u64 {
 }
 
 /// The model asked: in the body, except with Gemini, where it is in the path.
-fn model(received: &Received) -> String {
+pub(crate) fn model(received: &Received) -> String {
     let in_path = || {
         let last = Path::new(&received.path).file_name()?.to_str()?;
         Some(last.split(':').next()?.to_owned())
@@ -428,7 +428,7 @@ fn model(received: &Received) -> String {
     in_body.or_else(in_path).expect("a request names its model")
 }
 
-fn prices(api: ServedApi, model: &str, cached: CachedTokens) -> CachePrices {
+pub(crate) fn prices(api: ServedApi, model: &str, cached: CachedTokens) -> CachePrices {
     let kind = match api {
         ServedApi::Anthropic => ApiKind::Anthropic,
         ServedApi::OpenaiResponses => ApiKind::OpenaiResponses,

@@ -52,6 +52,7 @@ pub(super) fn resumed(turn: &LoggedTurn, people: People, model_text: ModelText) 
             ..Client::terminal()
         }),
         model_text,
+        context: 0,
     };
     let resumed = Turn::resume(setup, turn.history(), Vec::new(), Time::ZERO);
     let mut stage = Stage {

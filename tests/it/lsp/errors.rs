@@ -47,6 +47,7 @@ fn each_mistake_has_its_error() {
         aside/turn/cancel | { "turnId": "none" } | -32011 | none
         aside/turn/undo | { "turnId": "none" } | -32011 | none
         aside/conversation/read | { "conversationId": "none" } | -32010 | none
+        aside/conversation/ledger | { "conversationId": "none" } | -32010 | none
         aside/conversation/transcript | { "conversationId": "none" } | -32010 | none
         aside/conversation/fork | { "conversationId": "none" } | -32010 | none
         aside/conversation/delete | { "conversationId": "none" } | -32010 | none

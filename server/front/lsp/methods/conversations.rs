@@ -146,6 +146,20 @@ pub(in super::super) async fn transcript(
     Ok(TranscriptResult { text })
 }
 
+/// Serves the method `aside/conversation/ledger`.
+pub(in super::super) async fn ledger(
+    at: Arc<LspConnection>,
+    params: ConversationRef,
+) -> Result<TranscriptResult> {
+    let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
+    let read = at.disk.of_conversation(&params.conversation_id, move || {
+        let (conversation, _) = workspace.conversation(&id)?;
+        conversation.ledger().map_err(internal)
+    });
+    let text = read.await?;
+    Ok(TranscriptResult { text })
+}
+
 /// Serves the method `aside/conversation/fork`.
 pub(in super::super) async fn fork(
     at: Arc<LspConnection>,

@@ -147,6 +147,7 @@ conversations! {
     answers
     cancel
     clients
+    compaction
     cuts
     force
     inquiries

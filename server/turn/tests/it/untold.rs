@@ -12,11 +12,11 @@ pub(crate) fn effect(effect: &Effect) -> Effect {
     let mut effect = effect.clone();
     match &mut effect {
         Effect::Record(recorded) => *recorded = event(recorded),
-        Effect::Send(request) => {
-            if let RequestKind::Inquiry(ask) = &mut request.kind {
-                ask.messages.iter_mut().for_each(clear_message);
-            }
-        }
+        Effect::Send(request) => match &mut request.kind {
+            RequestKind::Turn { .. } => {}
+            RequestKind::Inquiry(ask) => ask.messages.iter_mut().for_each(clear_message),
+            RequestKind::Compaction(messages) => messages.iter_mut().for_each(clear_message),
+        },
         // What a call is told that asked while it runs, and tells the model.
         Effect::AnswerLive(_, _, Err(text)) => text.clear(),
         _ => {}

@@ -50,6 +50,7 @@ fn unknown_conversation(stage: &Stage) -> Step {
     for (method, more) in [
         ("aside/conversation/read", json!({})),
         ("aside/conversation/transcript", json!({})),
+        ("aside/conversation/ledger", json!({})),
         ("aside/conversation/fork", json!({})),
         ("aside/conversation/rename", json!({"title": "New"})),
         ("aside/conversation/delete", json!({})),

@@ -286,6 +286,7 @@ impl Play {
             rules: self.world.rules.clone(),
             client: self.world.client.clone(),
             model_text: self.world.model_text.clone(),
+            context: 0,
         }
     }
 

@@ -33,6 +33,12 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
             format!("response_end {finish}{}", self::usage(usage))
         }
         Event::Learned { model, refuses } => format!("learned {model} refuses {refuses}"),
+        Event::Compacted {
+            summary,
+            before,
+            usage,
+            ..
+        } => format!("compacted {summary:?} from {before}{}", self::usage(usage)),
         Event::Notice { level, text } => format!("{} {text:?}", self::level(*level)),
         Event::TurnEnd {
             outcome,

@@ -148,6 +148,7 @@ impl World {
                     self.rules.prices.insert(model.id.clone(), price);
                 }
                 "window" => model.context_window = value.parse().ok(),
+                "compacts" => model.compacts_at = value.parse().ok(),
                 _ => panic!("`{key}` says nothing of a model"),
             }
         }

@@ -69,6 +69,7 @@ fn send(play: &Play, request: &Request) -> String {
             text += &format!("step {step}{}", flag(*native_schema, " native-schema"));
         }
         RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
+        RequestKind::Compaction(_) => text += "compaction",
     }
     match &request.tool_choice {
         ToolChoice::Auto => {}
@@ -81,10 +82,14 @@ fn send(play: &Play, request: &Request) -> String {
     for feature in &request.without {
         text += &format!(" without={}", feature.word());
     }
-    if let RequestKind::Inquiry(ask) = &request.kind {
-        for message in &ask.messages {
-            text += &self::message(message);
-        }
+    let messages = match &request.kind {
+        RequestKind::Turn { .. } => &[][..],
+        RequestKind::Inquiry(ask) => &ask.messages,
+        // The outline of a summary is the same each time.
+        RequestKind::Compaction(messages) => messages.get(1..).unwrap_or_default(),
+    };
+    for message in messages {
+        text += &self::message(message);
     }
     text
 }

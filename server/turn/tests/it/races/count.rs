@@ -44,6 +44,8 @@ pub(crate) const TO_REACH: &[&str] = &[
     "rung structured",
     "rung structured, repair",
     "rung structured, second",
+    "summary asked for",
+    "summary on record",
     "batch of several",
     "batch of several, repaired",
     "resume: no response end",

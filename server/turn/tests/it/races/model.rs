@@ -89,7 +89,34 @@ pub(crate) fn reply(
             structured(tape, asked)
         }
         RequestKind::Inquiry(ask) => inquiry(tape, ask, asked),
+        RequestKind::Compaction(_) => summary(tape),
     }
+}
+
+/// A summary, or what a model gives in place of one.
+fn summary(tape: &mut Tape) -> VecDeque<Coming> {
+    let mut reply = Reply::new();
+    let finish = match tape.weighted(&[8, 2, 2, 1, 1]) {
+        0 => {
+            reply.item(Kind::Text, "What was done.", true);
+            Finish::Stop
+        }
+        1 => {
+            let call = Kind::ToolCall {
+                id: "summary".into(),
+                name: "read".into(),
+            };
+            reply.item(call, "{}", true);
+            Finish::Stop
+        }
+        2 => Finish::Stop,
+        3 => {
+            reply.item(Kind::Text, "What was", false);
+            Finish::MaxTokens
+        }
+        _ => Finish::ContextFull,
+    };
+    reply.end(tape, finish)
 }
 
 fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {

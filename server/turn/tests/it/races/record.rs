@@ -22,7 +22,10 @@ impl Checker {
         self.transcript.push(event);
         self.turn.events += 1;
         match event {
-            Event::RequestSent { step } => self.request_sent(*step),
+            Event::RequestSent { step } => {
+                self.turn.summarised = false;
+                self.request_sent(*step);
+            }
             Event::ToolCall {
                 call,
                 id,
@@ -64,6 +67,12 @@ impl Checker {
                 ..
             } => self.result(*call, end, content, *held),
             Event::TurnEnd { outcome, .. } => self.turn_ended(*outcome),
+            Event::Compacted { .. } => {
+                self.counts.add("summary on record");
+                if std::mem::replace(&mut self.turn.summarised, true) {
+                    self.fail("summarised twice without a request in between".into());
+                }
+            }
             Event::Learned { model, refuses } => {
                 let feature = refuses.known().expect("a known word");
                 let new = self.rules.refuse(model, feature);

@@ -158,6 +158,7 @@ fn model(tape: &mut Tape) -> Model {
         forces_while_reasoning: !tape.one_in(3),
         reasoning: tape.one_in(2),
         reasoning_switches: !tape.one_in(4),
+        compacts_at: tape.one_in(6).then_some(6),
         ..Model::default()
     }
 }

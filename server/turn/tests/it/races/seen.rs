@@ -24,6 +24,8 @@ pub(crate) struct TurnSeen {
     pub(crate) step: u32,
     /// The last response asked for the same again.
     pub(crate) paused: bool,
+    /// A summary was put on record, and no request since.
+    pub(crate) summarised: bool,
     /// The last response was taken back by the provider.
     pub(crate) lost: bool,
     /// A response end is on record, and no request after it.

@@ -67,6 +67,7 @@ pub(crate) fn effect(effect: &Effect) -> String {
                     format!("< send {id}: step {step}, choice {choice:?}")
                 }
                 RequestKind::Inquiry(ask) => format!("< send {id}: choice {choice:?}, {ask:?}"),
+                RequestKind::Compaction(_) => format!("< send {id}: compaction"),
             }
         }
         Effect::Tell(

@@ -140,6 +140,7 @@ impl World {
             rules: self.rules.clone(),
             client: self.checker.client.clone(),
             model_text: ModelText::default(),
+            context: 0,
         }
     }
 
@@ -435,7 +436,7 @@ impl World {
     fn send(&mut self, request: &Request) {
         let asked = match &request.kind {
             RequestKind::Inquiry(ask) => self.checker.asked_in(ask),
-            RequestKind::Turn { .. } => Vec::new(),
+            RequestKind::Turn { .. } | RequestKind::Compaction(_) => Vec::new(),
         };
         let pieces = model::reply(&mut self.tape, request, &asked);
         self.pool.push(Pending::Stream(request.id, pieces));

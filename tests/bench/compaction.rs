@@ -1,0 +1,72 @@
+//! What a job of 300 steps and 400,000 tokens costs with summaries and without: `cargo bench --bench compaction`. Prints
+//! US dollars; they are reckoned by the server from the bodies of real requests, and the log has to agree.
+//!
+//! A token is four bytes here.
+
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
+
+#[path = "../it/cost/job.rs"]
+mod job;
+#[path = "../it/open.rs"]
+mod open;
+#[path = "../it/cost/scene.rs"]
+#[expect(
+    dead_code,
+    reason = "the questions of this scene are another benchmark's"
+)]
+mod scene;
+#[path = "../it/world.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
+mod world;
+
+use job::{Job, JobRequest, cost, play};
+
+const MODELS: [&str; 7] = [
+    "anthropic/claude-opus-5",
+    "anthropic/claude-opus-5-5",
+    "anthropic/claude-sonnet-5-5",
+    "anthropic/claude-haiku-5-5",
+    "openai/gpt-6.1-sol",
+    "openai/gpt-6-luna",
+    "google/gemini-4-argon",
+];
+
+fn main() {
+    println!(
+        "{:<30} {:>9} {:>9} {:>7}   {:>9} {:>9} {:>9}",
+        "model", "with $", "without $", "share", "summaries", "$ each", "cached"
+    );
+    for model in MODELS {
+        let job = Job {
+            model,
+            steps: 300,
+            lines: 53,
+            instructions: 0,
+            window: 120_000,
+            compaction: "auto",
+        };
+        let with = play(job);
+        let without = play(Job {
+            window: 1_000_000,
+            compaction: "off",
+            ..job
+        });
+        line(model, &with, cost(&without));
+    }
+}
+
+fn line(model: &str, with: &[JobRequest], without: f64) {
+    let summaries = with.iter().filter(|request| request.summary);
+    let summaries: Vec<JobRequest> = summaries.copied().collect();
+    let count = summaries.len().max(1);
+    let read: u64 = summaries.iter().map(|request| request.cached.read).sum();
+    let input: u64 = summaries.iter().map(JobRequest::input).sum();
+    let all = cost(with);
+    println!(
+        "{model:<30} {all:>9.2} {without:>9.2} {:>5.0} %   {:>9} {:>9.3} {:>7.1} %",
+        100.0 * all / without,
+        summaries.len(),
+        cost(&summaries) / count as f64,
+        100.0 * read as f64 / input.max(1) as f64
+    );
+}

@@ -1,0 +1,165 @@
+//! A job that reads file after file until the conversation has to be summarised: what each request read from the
+//! provider's cache, and what the whole job costs.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use aside_model_server::{
+    cache::{CachedTokens, PromptCache, dollars},
+    check::{CheckedRequest, EarlierReplies, check},
+    play::{ModelReply, PlayedTokens, ReplyItem},
+    server::{ModelServer, Received, ServedReply},
+};
+use serde_json::json;
+
+use super::scene::{length, lines, model, places, prices};
+use crate::world::{TestWorld, start};
+
+/// What is done, and whether it is summarised meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    /// `provider/model`.
+    pub(crate) model: &'a str,
+    /// Files that are read, one a step.
+    pub(crate) steps: usize,
+    /// Lines of each, of 100 bytes.
+    pub(crate) lines: usize,
+    /// Bytes of the user's instructions.
+    pub(crate) instructions: usize,
+    /// Tokens that the model takes.
+    pub(crate) window: u64,
+    /// The value of `conversation.compaction`.
+    pub(crate) compaction: &'a str,
+}
+
+/// A request of the job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JobRequest {
+    /// Whether it asks for a summary.
+    pub(crate) summary: bool,
+    /// How much of its input came from the cache.
+    pub(crate) cached: CachedTokens,
+    /// US dollars at the prices of the table.
+    pub(crate) dollars: f64,
+}
+
+impl JobRequest {
+    /// All of its input.
+    pub(crate) fn input(&self) -> u64 {
+        self.cached.read + self.cached.written + self.cached.new
+    }
+}
+
+/// The words that ask for a summary.
+const ASKS: &str = "Reply with the summary alone.";
+/// Bytes of a summary: about 4,000 tokens.
+const SUMMARY: usize = 16_000;
+
+/// Plays the job to its end. What is said of its cost is what the server reckoned.
+pub(crate) fn play(job: Job<'_>) -> Vec<JobRequest> {
+    let book = Arc::new(Mutex::new(JobBook::new(job.steps)));
+    let served = book.clone();
+    let server = ModelServer::start(move |received| {
+        let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
+        book.answer(received)
+    });
+    let world = TestWorld::new();
+    for file in 0..job.steps {
+        world.write(&format!("large{file}.txt"), &lines(file, job.lines));
+    }
+    let (provider, name) = job.model.split_once('/').expect("a provider and a model");
+    let instructions = "Keep to the habits of the code. ".repeat(job.instructions / 32);
+    world.user_config(&format!(
+        "assistant.instructions = \"{instructions}\"\n[conversation]\ncompaction = '{}'\n[providers.{provider}.models.\"{name}\"]\ncontext_window = {}\n",
+        job.compaction, job.window
+    ));
+    let args = [
+        "run",
+        "-m",
+        job.model,
+        "--trust",
+        "--max-steps",
+        "1000",
+        "--output",
+        "json",
+        "Go",
+    ];
+    let done = start(world.command(&args).envs(places(&server))).end();
+    let end = done.exits(0).json();
+    assert_eq!(end["answer"], "Done.");
+    let requests = book
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .requests
+        .clone();
+    let said = end["usage"]["costUsd"].as_f64().expect("a cost");
+    let reckoned = cost(&requests);
+    assert!((said - reckoned).abs() < 1e-9, "{said} for {reckoned}");
+    requests
+}
+
+/// US dollars of all of them.
+pub(crate) fn cost(requests: &[JobRequest]) -> f64 {
+    requests.iter().map(|request| request.dollars).sum()
+}
+
+struct JobBook {
+    cache: PromptCache,
+    began: Instant,
+    steps: usize,
+    requests: Vec<JobRequest>,
+}
+
+impl JobBook {
+    fn new(steps: usize) -> Self {
+        Self {
+            cache: PromptCache::default(),
+            began: Instant::now(),
+            steps,
+            requests: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, received: &Received) -> ServedReply {
+        let api = received.api.expect("the path of an API");
+        let (model, body) = (model(received), &received.json);
+        let broken = check(
+            &CheckedRequest::to(api, &model, body),
+            &EarlierReplies::default(),
+        );
+        assert!(broken.is_empty(), "{broken:#?}");
+        let now = received.at.duration_since(self.began);
+        let (ticket, cached) = self.cache.request(api, &model, body, now);
+        self.cache.started(ticket);
+
+        let summary = body.to_string().contains(ASKS);
+        let steps = self.requests.iter().filter(|it| !it.summary).count();
+        let said = if summary {
+            ReplyItem::text("A fact of the work. ".repeat(SUMMARY / 20))
+        } else if steps < self.steps {
+            let path = json!({"path": format!("large{steps}.txt")});
+            ReplyItem::call(&format!("call_{steps}"), "read_file", path.to_string())
+        } else {
+            ReplyItem::text("Done.")
+        };
+        let output = length(&said).div_ceil(4);
+        self.requests.push(JobRequest {
+            summary,
+            cached,
+            dollars: dollars(&cached, output, prices(api, &model, cached)),
+        });
+        ModelReply::new("")
+            .number(self.requests.len())
+            .tokens(PlayedTokens {
+                input: cached.new,
+                cache_read: cached.read,
+                cache_write: cached.written,
+                output,
+                reasoning: 0,
+            })
+            .say(said)
+            .reply(api)
+    }
+}

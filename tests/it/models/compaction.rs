@@ -1,0 +1,256 @@
+//! Conversations that no longer fit the model: they are summarised, and what people answered stays.
+
+use aside_model_server::{
+    ServedApi,
+    play::{ModelReply, PlayedTokens},
+    server::Received,
+};
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{
+    column,
+    heard::heard,
+    live::{LONG, Live},
+    shown::shown,
+    stage::{AUTO, ModelStage, PlayedStep, row, says, stalls},
+};
+
+/// Tokens that each model may hold here. A quarter is left for an answer, and some more for safety.
+const WINDOW: u64 = 40_000;
+/// Tokens of a conversation that has to be summarised before the next request.
+const FULL: u64 = 30_000;
+/// Tokens of a conversation that has room.
+const ROOM: u64 = 5_000;
+/// An answer that no summary would keep as it is.
+const ANSWER: &str = "Port 8080, never 80;  \u{200d}two blanks, \"quotes\" and ünïcode";
+
+fn stage(api: ServedApi, script: Vec<PlayedStep>, more: &str) -> ModelStage {
+    let stage = ModelStage::new(api, script);
+    let mut config = more.to_owned();
+    config += &column::configuration(&stage.server.address().to_string());
+    for api in ServedApi::ALL {
+        let (provider, model) = column::model(api).split_once('/').unwrap();
+        config +=
+            &format!("[providers.{provider}.models.\"{model}\"]\ncontext_window = {WINDOW}\n");
+    }
+    stage.world.user_config(&config);
+    stage.world.write("a.txt", "A\n");
+    stage
+}
+
+/// A reply after which the conversation has so many tokens.
+fn holding(reply: ModelReply, tokens: u64) -> PlayedStep {
+    says(reply.tokens(PlayedTokens {
+        input: tokens - 50,
+        output: 50,
+        ..PlayedTokens::default()
+    }))
+}
+
+fn reads(number: usize) -> ModelReply {
+    let id = format!("call_{number}");
+    ModelReply::new(&id)
+        .reasoning("I look.")
+        .call(&id, "read_file", r#"{"path":"a.txt"}"#)
+}
+
+fn asks() -> ModelReply {
+    let question = json!({"question": "Which port?"});
+    ModelReply::new("ask").call("call_ask", "ask_user", question.to_string())
+}
+
+fn summary(number: usize) -> PlayedStep {
+    says(ModelReply::new("summary").text(format!("## Goal\nSummary {number}.")))
+}
+
+fn asks_for_summary(received: &Received) -> bool {
+    heard(received).contains("Reply with the summary alone.")
+}
+
+#[test]
+fn fifty_summaries_in_one_turn_keep_every_answer_as_it_was_given() {
+    row(|api| {
+        let mut script = vec![holding(asks(), ROOM)];
+        for pass in 0..50 {
+            script.extend([
+                holding(reads(2 * pass), FULL),
+                summary(pass),
+                holding(reads(2 * pass + 1), ROOM),
+            ]);
+        }
+        script.push(holding(ModelReply::new("end").text("Done."), ROOM));
+        let stage = stage(api, script, "[conversation.limits]\nsteps = 200\n");
+        let answer = format!("ask_user.answer={ANSWER}");
+        let args = [AUTO.as_slice(), &["--answer", &answer]].concat();
+        let done = stage.run("Start the server.", &args).exits(0);
+        stage.is_clean();
+        let told = shown(&done);
+        assert_eq!(
+            told.matches("notice The conversation was summarised")
+                .count(),
+            50,
+            "{told}"
+        );
+
+        let requests = stage.requests();
+        let mut passes = 0;
+        for pair in requests.windows(2) {
+            if !asks_for_summary(&pair[0]) {
+                continue;
+            }
+            let after = heard(&pair[1]);
+            assert!(
+                after.contains(&format!("Summary {passes}.")),
+                "{api:?}: {after}"
+            );
+            assert_eq!(after.matches("Summary ").count(), 1, "{api:?}: {after}");
+            assert!(
+                after.contains("turn 1: Start the server."),
+                "{api:?}: {after}"
+            );
+            assert!(after.contains(ANSWER), "{api:?}: {after}");
+            // The last call and its result are kept as text, and nothing before them.
+            assert_eq!(
+                after.matches("call read_file").count(),
+                1,
+                "{api:?}: {after}"
+            );
+            passes += 1;
+        }
+        assert_eq!(passes, 50, "{api:?}");
+    });
+}
+
+#[test]
+fn a_new_message_to_a_full_conversation_goes_out_after_the_summary_and_the_ledger() {
+    row(|api| {
+        let first = vec![holding(ModelReply::new("first").text("Noted."), FULL)];
+        let stage = stage(api, first, "");
+        stage.run("Use port 8080.", &AUTO).exits(0);
+        stage.goes_on(vec![
+            summary(1),
+            holding(ModelReply::new("second").text("It runs."), ROOM),
+        ]);
+        let done = stage.run("Now start it.", &["--continue"]).exits(0);
+        stage.is_clean();
+        let expected = "\
+notice The conversation has 30000 of 40000 tokens; it is being summarised.
+notice The conversation was summarised: about 6 tokens stand for 30000, and every answer and decision of yours is kept as it is.
+text It runs.
+completed It runs.
+";
+        let told = shown(&done);
+        let without_cost = told
+            .lines()
+            .map(|line| line.split_once(" It cost $").map_or(line, |(line, _)| line));
+        assert_eq!(
+            without_cost.collect::<Vec<_>>().join("\n") + "\n",
+            expected,
+            "{api:?}"
+        );
+        let heard = stage.heard();
+        let summary = heard.find("Summary 1.").expect("the summary");
+        let ledger = heard.find("- turn 1: Use port 8080.").expect("the ledger");
+        assert!(summary < ledger, "{api:?}: {heard}");
+        assert!(
+            heard.trim_end().ends_with("\nNow start it.")
+                || heard.ends_with("user Now start it.\n"),
+            "{api:?}: {heard}"
+        );
+        assert!(!heard.contains("assistant Noted."), "{api:?}: {heard}");
+    });
+}
+
+#[test]
+fn a_kill_amid_the_summary_means_that_nothing_was_summarised() {
+    row(|api| {
+        let script = vec![holding(reads(1), FULL), stalls()];
+        let stage = stage(api, script, "");
+        let run = stage.start("Look.", &AUTO);
+        assert!(stage.server.wait_for(2, LONG));
+        run.signal(Signal::KILL);
+        run.end().exits(-1);
+        stage.goes_on(vec![
+            summary(1),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ]);
+        let args = ["run", "--resume", "--output", "jsonl", "--trust"];
+        let resumed = stage.command(&[args.as_slice(), &AUTO].concat());
+        Live::start(resumed).end().exits(0);
+        stage.is_clean();
+        let requests = stage.requests();
+        assert_eq!(requests.len(), 4, "{api:?}");
+        assert_eq!(requests[1].body, requests[2].body, "{api:?}");
+    });
+}
+
+#[test]
+fn another_provider_goes_on_from_the_summary() {
+    for (from, to) in [
+        (ServedApi::Anthropic, ServedApi::OpenaiResponses),
+        (ServedApi::Gemini, ServedApi::Anthropic),
+        (ServedApi::Ollama, ServedApi::Gemini),
+    ] {
+        let script = vec![
+            holding(reads(1), FULL),
+            summary(1),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+            holding(ModelReply::new("other").text("Hello."), ROOM),
+        ];
+        let stage = stage(from, script, "");
+        stage.run("Look.", &AUTO).exits(0);
+        stage
+            .run("And you?", &["--continue", "-m", column::model(to)])
+            .exits(0);
+        stage.is_clean();
+        let heard = stage.heard();
+        assert!(heard.contains("Summary 1."), "{from:?} to {to:?}: {heard}");
+        assert!(
+            heard.contains("- turn 1: Look."),
+            "{from:?} to {to:?}: {heard}"
+        );
+    }
+}
+
+#[test]
+fn where_it_is_switched_off_nothing_is_summarised() {
+    row(|api| {
+        let script = vec![
+            holding(reads(1), FULL),
+            holding(ModelReply::new("end").text("Done."), FULL),
+        ];
+        let stage = stage(api, script, "[conversation]\ncompaction = 'off'\n");
+        stage.run("Look.", &AUTO).exits(0);
+        stage.is_clean();
+    });
+}
+
+#[test]
+fn the_ledger_of_a_conversation_is_printed_from_its_log() {
+    let api = ServedApi::Anthropic;
+    let edit = json!({"path": "a.txt", "old_text": "A", "new_text": "B"});
+    let script = vec![
+        holding(asks(), ROOM),
+        holding(reads(1), FULL),
+        summary(1),
+        says(ModelReply::new("edit").call("call_edit", "edit_file", edit.to_string())),
+        holding(ModelReply::new("end").text("Done."), ROOM),
+    ];
+    let stage = stage(api, script, "");
+    let answer = format!("ask_user.answer={ANSWER}");
+    let args = [AUTO.as_slice(), &["--answer", &answer]].concat();
+    stage.run("Start the server.", &args).exits(0);
+    stage.is_clean();
+    let ledger = Live::start(stage.command(&["conversation", "ledger"])).end();
+    let digest = "a.txt: sha256 ";
+    let text = ledger.exits(0).stdout;
+    for part in [
+        "- turn 1: Start the server.\n",
+        ANSWER,
+        "ask_user asked: Which port?",
+        digest,
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
