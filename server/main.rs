@@ -30,7 +30,7 @@ use aside::{
 };
 use aside_base::{
     environment,
-    system::{files::for_user_alone, processes},
+    system::{files::for_user_alone, processes, terminal::may_stop},
 };
 use aside_config::known::secret_variables;
 use aside_tool::supervisor;
@@ -44,6 +44,8 @@ use tracing_subscriber::{
 const PASTED: u64 = 64 << 10;
 
 pub(crate) fn main() -> ExitCode {
+    // Whatever the program is started from: this one itself may have forbidden it.
+    may_stop(true);
     let mut given = std::env::args_os();
     match given.nth(1) {
         Some(first) if first == supervisor::ARGUMENT => supervisor::child_main(given),
@@ -138,10 +140,14 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
         Command::Lsp { .. } => serve(lsp::serve()),
         Command::Acp => serve(acp::serve()),
         Command::Run(args) => {
+            may_stop(false);
             let place = place()?;
             block_on(run::run(*args, &place))?.map(|code| (code, String::new()))
         }
-        Command::Demo { script, into } => block_on(demo::run(script.as_deref(), into.as_deref()))?,
+        Command::Demo { script, into } => {
+            may_stop(false);
+            block_on(demo::run(script.as_deref(), into.as_deref()))?
+        }
         Command::Conversation(command) => {
             let place = place()?;
             with_streams(|streams| conversation::run(&command, &place, streams))
@@ -181,8 +187,9 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
             with_streams(|streams| approvals::run(&command, &place, streams))
         }
         Command::Doctor => {
-            let place = place()?;
-            with_streams(|streams| block_on(doctor::run(&place, streams))?)
+            let (place, without) = CommandContext::for_doctor(cli.cwd.as_deref())?;
+            let no_state = without.as_ref().map(|(_, failure)| failure);
+            with_streams(|streams| block_on(doctor::run(&place, no_state, streams))?)
         }
         Command::Completions { shell } => {
             let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();
@@ -213,7 +220,7 @@ fn with_streams(
         notes_columns,
         out: &mut out,
         is_terminal,
-        paint: Paint::of(is_terminal, std::env::var_os("NO_COLOR").as_deref()),
+        paint: Paint::of_process(is_terminal),
         notes: &mut notes,
     })
     .map(|()| (0, String::new()))

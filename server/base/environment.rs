@@ -46,6 +46,48 @@ const FOR_CHILDREN: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
+/// Variables that every child process has, for nobody sees what it would show or ask: an editor or a browser fails at
+/// once, a pager prints, and a prompt is an error.
+const UNSEEN: &[(&str, &str)] = &[
+    ("EDITOR", "false"),
+    ("VISUAL", "false"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_SEQUENCE_EDITOR", "false"),
+    ("HGEDITOR", "false"),
+    ("SVN_EDITOR", "false"),
+    ("JJ_EDITOR", "false"),
+    ("BZR_EDITOR", "false"),
+    ("P4EDITOR", "false"),
+    ("GH_EDITOR", "false"),
+    ("GLAB_EDITOR", "false"),
+    ("KUBE_EDITOR", "false"),
+    ("SUDO_EDITOR", "false"),
+    ("SYSTEMD_EDITOR", "false"),
+    ("PSQL_EDITOR", "false"),
+    ("FCEDIT", "false"),
+    ("BROWSER", "false"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("GLAB_PAGER", "cat"),
+    ("PSQL_PAGER", "cat"),
+    ("BAT_PAGER", "cat"),
+    ("DELTA_PAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("AWS_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "false"),
+    ("SSH_ASKPASS", "false"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("SUDO_ASKPASS", "false"),
+    ("GCM_INTERACTIVE", "never"),
+    ("GH_PROMPT_DISABLED", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("PIP_NO_INPUT", "1"),
+    ("COMPOSER_NO_INTERACTION", "1"),
+];
+
 /// Parts of names by which a variable is known to hold a secret.
 const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"];
 
@@ -100,7 +142,7 @@ pub fn take_named<'a>(names: impl IntoIterator<Item = &'a str>) -> io::Result<()
     take(names.filter_map(|name| Some((name.into(), env::var_os(name)?))))
 }
 
-/// The variables that a child process gets, out of these. Programs are found for it in absolute folders alone: a
+/// The variables that a child process gets: some of these, and those by which no program waits for a person. Programs are found for it in absolute folders alone: a
 /// relative one would be that of the workspace.
 #[must_use]
 pub fn for_children(
@@ -109,12 +151,13 @@ pub fn for_children(
     let given = all
         .into_iter()
         .filter(|(name, _)| name.to_str().is_some_and(is_for_children));
-    given
-        .map(|(name, value)| match name == *"PATH" {
-            true => (name, absolute(&value)),
-            false => (name, value),
-        })
-        .collect()
+    let given = given.map(|(name, value)| match name == *"PATH" {
+        true => (name, absolute(&value)),
+        false => (name, value),
+    });
+    let unseen = UNSEEN.iter();
+    let unseen = unseen.map(|(name, value)| (name.into(), value.into()));
+    given.chain(unseen).collect()
 }
 
 /// The variables that a program outside the sandbox gets, out of those of [`for_children`]: its programs are found in
@@ -270,18 +313,18 @@ mod tests {
             "HOME",
         ];
         let given = for_children(all.map(|name| (name.into(), "/x".into())));
-        let names: Vec<_> = given
-            .iter()
-            .map(|(name, _)| name.to_str().unwrap())
-            .collect();
+        let names = given.iter().map(|(name, _)| name.to_str().unwrap());
+        let (unseen, names): (Vec<_>, Vec<_>) =
+            names.partition(|name| UNSEEN.iter().any(|(unseen, _)| unseen == name));
         assert_eq!(names, ["PATH", "LC_ALL", "HOME"]);
+        assert_eq!(unseen.len(), UNSEEN.len());
     }
 
     #[test]
     fn programs_are_found_in_absolute_folders_alone() {
         let check = |path: &str, expected: &str| {
             let given = for_children([("PATH".into(), path.into())]);
-            assert_eq!(given, [("PATH".into(), expected.into())]);
+            assert_eq!(given[0], ("PATH".into(), expected.into()));
         };
         check("/usr/bin:/bin", "/usr/bin:/bin");
         check(".:/usr/bin:bin:~/bin::/bin:", "/usr/bin:/bin");

@@ -4,7 +4,7 @@
 //! [`is_hidden`] is the only definition of a hidden character. Approvals are given on the strength of it, so it
 //! follows Unicode's properties rather than a list of known tricks.
 
-use std::{borrow::Cow, fmt::Write as _, iter::Peekable, str::Chars};
+use std::{borrow::Cow, collections::HashMap, fmt::Write as _, iter::Peekable, str::Chars};
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -12,6 +12,11 @@ use icu_properties::{
         DefaultIgnorableCodePoint, Emoji, GeneralCategory as Category, PrependedConcatenationMark,
     },
 };
+
+mod belongs;
+
+pub use belongs::awaits_more;
+use belongs::belongs;
 
 /// Whether a character takes no place of its own on a screen, steers a terminal, or reorders the text around it.
 ///
@@ -40,9 +45,30 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if hidden(text).next().is_none() {
         return Cow::Borrowed(text);
     }
+    Cow::Owned(marked(text, hidden(text)))
+}
+
+/// A text for reading, such as an answer: everything hidden is made visible as by [`visible`], except what belongs to an
+/// emoji or to a script. Nothing is decided about such a text. `before`: what stands before it.
+#[must_use]
+pub fn readable<'a>(before: &str, text: &'a str) -> Cow<'a, str> {
+    if hidden(text).next().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let whole = format!("{before}{text}");
+    let all: Vec<char> = whole.chars().collect();
+    let places = whole.char_indices().map(|(at, _)| at);
+    let places: HashMap<usize, usize> = places.zip(0..).collect();
+    let alien = hidden(&whole).filter(|(at, _)| !belongs(&all, places[at]));
+    let alien = alien.filter_map(|(at, c)| Some((at.checked_sub(before.len())?, c)));
+    Cow::Owned(marked(text, alien))
+}
+
+/// The text with these of its characters made visible.
+fn marked(text: &str, hidden: impl Iterator<Item = (usize, char)>) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut end = 0;
-    for (at, c) in hidden(text) {
+    for (at, c) in hidden {
         out.push_str(&text[end..at]);
         match c {
             '\0'..='\x1f' => out.extend(char::from_u32(0x2400 + u32::from(c))),
@@ -52,7 +78,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         end = at + c.len_utf8();
     }
     out.push_str(&text[end..]);
-    Cow::Owned(out)
+    out
 }
 
 /// Blanks in a row that a text is shown with: more could push what comes after them out of sight. Those but the plain one
@@ -180,6 +206,28 @@ pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let plain = without_escapes(&text).replace("\r\n", "\n");
     visible(&plain).into_owned()
+}
+
+/// The same for output that a terminal would show: what a line overwrote of itself, as a bar of progress does, is left
+/// out too.
+#[must_use]
+pub fn printed(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let plain = without_escapes(&text);
+    let lines = plain
+        .split_inclusive('\n')
+        .map(|line| match line.strip_suffix('\n') {
+            Some(line) => (overwritten(line), "\n"),
+            None => (overwritten(line), ""),
+        });
+    let plain: String = lines.flat_map(|(line, end)| [line, end]).collect();
+    visible(&plain).into_owned()
+}
+
+/// What is left of a line after its carriage returns.
+fn overwritten(line: &str) -> &str {
+    let line = line.trim_end_matches('\r');
+    line.rsplit_once('\r').map_or(line, |(_, last)| last)
 }
 
 /// The text without its hidden characters.

@@ -45,6 +45,8 @@ pub struct Settings {
     pub tls_roots: TlsRoots,
     /// Servers of the Model Context Protocol.
     pub mcp: Mcp,
+    /// Print each line on the terminal once, for a screen reader. Nothing is drawn again while something runs or is typed.
+    pub screen_reader: bool,
 }
 
 /// The model that answers, and what it is told before the conversation.

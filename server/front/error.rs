@@ -93,6 +93,7 @@ impl From<StartError> for RequestError {
             StartError::Store(error) => error.into(),
             StartError::Open(error) => error.into(),
             StartError::NothingToResume(_)
+            | StartError::TimeUp(_)
             | StartError::Trust(_)
             | StartError::NoThread(_)
             | StartError::Log { .. }

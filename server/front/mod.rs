@@ -10,6 +10,7 @@
 //! | `trusting` | what trust in a workspace would change, in words |
 //! | [`notices`] | what a person is told as a turn begins, in words |
 //! | `params` | reads params, and says by field what is wrong with them |
+//! | `uri` | files by their URIs |
 //! | [`error`] | why a request cannot be done, as data |
 //! | [`wire`] | the protocol's messages as they are on the wire |
 //!
@@ -24,4 +25,5 @@ mod params;
 pub mod relay;
 pub mod transport;
 mod trusting;
+mod uri;
 pub mod wire;

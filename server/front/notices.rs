@@ -20,6 +20,11 @@ pub fn notice_text(notice: &TurnNotice, trust: &TrustWords) -> String {
             changed.join(", "),
             trust.again
         ),
+        TurnNotice::Moved(files) => format!(
+            "Since the turn was interrupted, files that it changed became other than it left them: {}. The model is told; \
+             carry the changes over with the conversation, or send a new message.",
+            files.join(", ")
+        ),
         TurnNotice::NotTrusted => trust.never.to_owned(),
         TurnNotice::NoWorkspace => {
             "No folder is open, so there are no tools; open one to work in it.".to_owned()

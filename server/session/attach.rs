@@ -25,6 +25,8 @@ pub struct AttachedFile {
     pub name: String,
     /// The text or the bytes.
     pub content: AttachedContent,
+    /// Whether the text has replacement characters for bytes that are not UTF-8.
+    pub is_lossy: bool,
 }
 
 /// The content of an attachment: text, or the bytes of an image or PDF.
@@ -34,6 +36,14 @@ pub enum AttachedContent {
     Text(String),
     /// An image or a PDF, with its bytes.
     Media(MediaType, Vec<u8>),
+}
+
+/// Treatment of bytes that are not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decoding {
+    Strict,
+    /// They are replaced in a text. Bytes with a zero among them are no text.
+    Lossy,
 }
 
 /// Reason why a file cannot be attached.
@@ -110,9 +120,12 @@ impl AttachedFile {
     /// Attaches a text.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
-        let content = AttachedContent::Text(text.into());
-        let name = name.into();
-        Self { name, content }.without_mark()
+        let given = Self {
+            name: name.into(),
+            content: AttachedContent::Text(text.into()),
+            is_lossy: false,
+        };
+        given.without_mark()
     }
 
     /// Takes the byte order mark away, which is of the file and not of its text.
@@ -147,21 +160,23 @@ impl AttachedFile {
                 target: real.display().to_string(),
             });
         }
-        Self::read_sized(name, file, size)
+        Self::read_sized(name, file, size, Decoding::Strict)
     }
 
-    /// Reads an attachment from another source, such as a pipe.
+    /// Reads an attachment from another source, such as a pipe. Nobody can convert that first, so bytes of a text that
+    /// are not UTF-8 are replaced.
     ///
     /// # Errors
     /// The same as for a file.
     pub fn read(name: &str, input: impl Read) -> Result<Self, AttachError> {
-        Self::read_sized(name, input, None)
+        Self::read_sized(name, input, None, Decoding::Lossy)
     }
 
     fn read_sized(
         name: &str,
         mut input: impl Read,
         size: Option<u64>,
+        decoding: Decoding,
     ) -> Result<Self, AttachError> {
         let mut bytes = Vec::new();
         let beginning = input.by_ref().take(BEGINNING).read_to_end(&mut bytes);
@@ -176,16 +191,27 @@ impl AttachedFile {
         if size.is_some_and(|size| size > most) || bytes.len() as u64 > most {
             return Err(too_large(name, media.as_ref(), most));
         }
+        let mut is_lossy = false;
         let content = match media {
             Some(media) => AttachedContent::Media(media, bytes),
-            None => AttachedContent::Text(String::from_utf8(bytes).map_err(|_| {
-                AttachError::Neither {
-                    name: name.to_owned(),
+            None => AttachedContent::Text(match String::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(other) if decoding == Decoding::Lossy && !other.as_bytes().contains(&0) => {
+                    is_lossy = true;
+                    String::from_utf8_lossy(other.as_bytes()).into_owned()
                 }
-            })?),
+                Err(_) => {
+                    let name = name.to_owned();
+                    return Err(AttachError::Neither { name });
+                }
+            }),
         };
-        let name = name.to_owned();
-        Ok(Self { name, content }.without_mark())
+        let read = Self {
+            name: name.to_owned(),
+            content,
+            is_lossy,
+        };
+        Ok(read.without_mark())
     }
 
     /// Reduces a text to a part.
@@ -200,6 +226,26 @@ impl AttachedFile {
                 what: media.noun(),
             }),
         }
+    }
+
+    /// The lines from `from` to `to`, counted from 1, with their line ends. The name says which they are.
+    ///
+    /// # Errors
+    /// [`AttachError::NoLines`], and [`AttachError::NoLine`] if there is no such line.
+    pub fn lines(self, from: u32, to: u32) -> Result<Self, AttachError> {
+        let name = self.name.clone();
+        let part = self.part(|text| {
+            let lines = text.split_inclusive('\n');
+            let lines = lines.skip(from.saturating_sub(1) as usize);
+            lines.take(to.saturating_sub(from) as usize + 1).collect()
+        })?;
+        if part.size() == 0 {
+            return Err(AttachError::NoLine { name, line: from });
+        }
+        Ok(Self {
+            name: format!("{name}:{from}-{to}"),
+            ..part
+        })
     }
 
     /// Size in bytes.

@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::visible::printable;
+use aside_base::visible::printed;
 use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
@@ -438,7 +438,15 @@ impl<'a> Capture<'a> {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => self.partial.len(),
         };
-        let text = printable(&self.partial[..whole]);
+        // It may belong to the end of a line, or begin the next frame of one that is written anew.
+        let returns = self.partial[..whole].iter().rev();
+        let whole = whole - returns.take_while(|byte| **byte == b'\r').count();
+        let piece = &self.partial[..whole];
+        let mut text = printed(piece);
+        if piece.starts_with(b"\r") && !piece.starts_with(b"\r\n") {
+            // What was shown before cannot be taken back.
+            text.insert(0, '\n');
+        }
         self.partial.drain(..whole);
         if !text.is_empty() {
             (self.context.output)(self.call, &text);

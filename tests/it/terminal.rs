@@ -17,6 +17,7 @@ mod questions;
 mod screen;
 mod secrets;
 mod servers;
+mod states;
 mod streams;
 mod table;
 mod together;

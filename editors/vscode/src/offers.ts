@@ -1,6 +1,6 @@
 // Answers that can be given where a prompt is read: by a click on one, or by what is typed below it.
 import { isLong } from './text';
-import { details, label, PERMISSIONS, read } from './widgets';
+import { details, label, permission, read } from './widgets';
 import type { Answer, Prompt } from './wire';
 
 /** An answer that is one click; without it the click opens the prompt itself. */
@@ -17,7 +17,7 @@ export function offers(prompt: Prompt): Offer[] {
     if (answerType.type !== 'select')
       return [{ label: 'Yes', answer: answered(true) }, refusal(prompt)];
     return answerType.options.map((it) => ({
-      label: PERMISSIONS[it] ?? 'No',
+      label: permission(prompt, it) ?? 'No',
       answer: answered(it),
     }));
   }

@@ -44,12 +44,18 @@ export async function declineWithNote(): Shown {
   return note === undefined ? undefined : { action: 'decline', note: note.trim() || undefined };
 }
 
-/** Answers that allow a call, in the words of their buttons. */
-export const PERMISSIONS: Record<string, string> = {
+const PERMISSIONS: Record<string, string> = {
   once: 'Run Once',
   turn: 'Run in This Turn',
   always: 'Always Run',
 };
+
+/** The word of the button for an answer that allows a call; `undefined` for a no. */
+export const permission = (prompt: Prompt, answer: string): string | undefined =>
+  answer === 'turn' && prompt.turnPermits === 'edits'
+    ? 'Make All Edits of This Turn'
+    : PERMISSIONS[answer];
+
 const ALL_THAT_READ = 'Always Run the Editor’s Tools';
 const REFUSED = 'No';
 const REFUSED_WITH_NOTE = 'No, with a Note…';
@@ -68,7 +74,10 @@ async function permit(
 ): Promise<Answer | typeof ALLOW_TOOLS | undefined> {
   const offered = prompt.answerType.type === 'select' ? prompt.answerType.options : [];
   const answers = new Map<string, unknown>(
-    offered.flatMap((it) => (PERMISSIONS[it] ? [[PERMISSIONS[it], it]] : [])),
+    offered.flatMap((it) => {
+      const word = permission(prompt, it);
+      return word ? [[word, it] as const] : [];
+    }),
   );
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
   let detail = details(prompt);

@@ -93,6 +93,7 @@ export interface Prompt extends OfTurn {
   exclusive: boolean;
   source: { type: 'assistant' } | { type: 'tool'; name: string };
   preview?: { kind: 'command'; text: string; cwd: string } | Diff | { kind: 'text'; text: string };
+  turnPermits?: 'sameCall' | 'edits';
   position: { n: number; of: number };
   resumable?: boolean;
 }

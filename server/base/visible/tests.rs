@@ -152,6 +152,66 @@ fn output_does_not_steer_a_terminal() {
     check(b"\x1b]0;never ends\nline", "\nline");
     check(b"\xff\x00bin\x1b", "\u{fffd}␀bin");
     check(b"50%\r100%", "50%␍100%");
+    let check = |bytes: &[u8], text: &str| assert_eq!(printed(bytes), text);
+    check(b"50%\r100%", "100%");
+    check(b"\r 1/9\r 2/9\r\nsaved\r\n\r", " 2/9\nsaved\n");
+    check(b"\x1b[2K\r 1/9\x1b[2K\r 2/9", " 2/9");
+    check(b"\x1b[1;31mred\x1b[0m\r\nnext\xff", "red\nnext\u{fffd}");
+}
+
+/// Text as it is shown for reading, whole and as it arrives in two pieces at each place.
+#[track_caller]
+fn reads(text: &str, expected: &str) {
+    assert_eq!(readable("", text), expected, "{text:?}");
+    for (at, last) in text.char_indices() {
+        let end = at + last.len_utf8();
+        if awaits_more(last) {
+            continue;
+        }
+        let (first, second) = text.split_at(end);
+        let pieces = readable("", first).into_owned() + &readable(first, second);
+        assert_eq!(pieces, expected, "{first:?} {second:?}");
+    }
+}
+
+#[test]
+fn what_belongs_to_an_emoji_or_a_script_is_readable() {
+    for text in [
+        "1\u{fe0f}\u{20e3} First",
+        "#\u{fe0f}\u{20e3}",
+        "👩\u{200d}💻 codes",
+        "👩🏽\u{200d}🚀",
+        "👨\u{200d}👩\u{200d}👧\u{200d}👦",
+        "❤\u{fe0f}\u{200d}🔥",
+        "🏳\u{fe0f}\u{200d}🌈",
+        "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+        "می\u{200c}خواهم",
+        "کتاب\u{200c}ها",
+        "ක්\u{200d}ෂ",
+        "ශ්\u{200d}රී",
+        "क्\u{200d}ष",
+        "क्\u{200c}ष",
+        "ന്\u{200d}",
+        "👍\u{fe0f}",
+    ] {
+        reads(text, text);
+    }
+}
+
+#[test]
+fn what_hides_in_other_text_is_shown_in_answers_too() {
+    reads("a\u{200d}b", "a<U+200D>b");
+    reads("a\u{200c}b", "a<U+200C>b");
+    reads("1\u{fe0f}2", "1<U+FE0F>2");
+    reads("a\u{e0067}\u{e007f}", "a<U+E0067><U+E007F>");
+    reads("🏴\u{e0067}b", "🏴<U+E0067>b");
+    reads("x\u{202e}y\x1b[2J", "x<U+202E>y␛[2J");
+    reads("👩\u{200d}x", "👩<U+200D>x");
+    assert_eq!(
+        visible("👩\u{200d}💻"),
+        "👩<U+200D>💻",
+        "prompts stay strict"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn what_is_wrong_is_named_with_file_and_line() {
     check(
         &[("user", "zzzzzzzz = 1")],
         &["~/aside.toml:1: unknown key `zzzzzzzz`; known here are \
-           assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp"],
+           assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp, screen_reader"],
     );
     check(
         &[
@@ -29,7 +29,7 @@ fn what_is_wrong_is_named_with_file_and_line() {
         ],
         &[
             "work/aside.toml:1: unknown key `a`; known here are \
-             assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp",
+             assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp, screen_reader",
             "work/aside.toml:3: `conversation.limits.steps` must be a whole number of at least 1",
             "work/aside.toml:4: `conversation.limits.tool_seconds` must be a whole number from 1 to 600",
         ],
@@ -304,7 +304,7 @@ fn the_environment_and_set_read_toml_where_the_key_takes_it() {
         &[
             "--set sandbox: it is written --set KEY=VALUE",
             "--set a b: `a b` is not a key",
-            "--set secret: unknown key `secret`; known here are assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp",
+            "--set secret: unknown key `secret`; known here are assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp, screen_reader",
         ],
     );
 }
@@ -360,7 +360,7 @@ fn a_value_is_shown_on_one_line_and_without_anything_hidden() {
     check(
         &[("user", "\"\\u001b[2J\" = 1")],
         &[
-            r#"~/aside.toml:1: unknown key `"\U0000001B[2J"`; known here are assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp"#,
+            r#"~/aside.toml:1: unknown key `"\U0000001B[2J"`; known here are assistant, conversation, commands, sandbox, unsandboxed, providers, tls_roots, mcp, screen_reader"#,
         ],
     );
 }

@@ -15,6 +15,8 @@ pub enum TurnNotice {
     Unsandboxed,
     /// A sentence about a damaged log: how it was repaired, or which part could not be read.
     Damage(String),
+    /// These files are not as the resumed turn left them.
+    Moved(Vec<String>),
     /// The log could not be made durable; the system's error.
     NotDurable(String),
     /// The beginning of requests differs from the last turn, so the prompt cache starts again.

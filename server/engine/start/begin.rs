@@ -17,8 +17,15 @@ use aside_session::{
 };
 use aside_tool::workspace::Workspace;
 use aside_turn::{
-    Setup, Turn, attachment::Attachment, effect::Update, history::TurnHistory,
-    model_text::ModelText, response::Feature, rules::Rules, transcript::Transcript,
+    Setup, Turn,
+    attachment::Attachment,
+    effect::Update,
+    history::TurnHistory,
+    model_text::ModelText,
+    record::{DirectiveKind, Event},
+    response::{Feature, Usage},
+    rules::Rules,
+    transcript::Transcript,
 };
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -26,6 +33,7 @@ use super::{
     config::TurnConfig,
     error::StartError,
     head::{change, freeze, head},
+    moved::moved,
     parts::TurnParts,
     request::{ConversationTarget, TurnRequest, TurnStart},
     sandbox::own_folders,
@@ -59,6 +67,8 @@ pub struct StartedTurn {
     pub root: PathBuf,
     /// Blobs of the conversation.
     pub blobs: Blobs,
+    /// Tokens that the turn used before it was interrupted.
+    pub used_before: Usage,
     /// Messages of the turn, up to [`TurnMessage::End`].
     pub messages: mpsc::Receiver<TurnMessage>,
     task: JoinHandle<Option<ConversationState>>,
@@ -126,13 +136,14 @@ impl Engine {
         {
             tracing::warn!(%error, "an empty conversation stays");
         }
-        let (driver, handle) = driver?;
+        let ((driver, handle), used_before) = driver?;
         lease.runs(&handle);
         Ok(StartedTurn {
             handle,
             model,
             root,
             blobs: conversation.blobs(),
+            used_before,
             messages,
             task: tokio::spawn(driver.run()),
             lease,
@@ -172,12 +183,13 @@ pub(super) struct DriverSetup {
 }
 
 impl DriverSetup {
-    /// Opens the log, resumes or closes the interrupted turn, and creates the driver. `kept` is the conversation's
+    /// Opens the log, resumes or closes the interrupted turn, and creates the driver. Also returns the tokens that a
+    /// resumed turn used before. `kept` is the conversation's
     /// state after the last turn; it is used if nobody has written to the log since.
     async fn driver(
         mut self,
         kept: Option<ConversationState>,
-    ) -> Result<(TurnDriver, TurnHandle), StartError> {
+    ) -> Result<((TurnDriver, TurnHandle), Usage), StartError> {
         let clock = Clock::start();
         let log = self.conversation.log(clock.now())?;
         let repaired = log.repaired().map(str::to_owned);
@@ -225,6 +237,10 @@ impl DriverSetup {
         let mut notices: Vec<TurnNotice> = repaired.into_iter().map(TurnNotice::Damage).collect();
         let changed = preface.settle_head(&frozen, &mut state)?;
         notices.extend(preface.report(&mut state)?);
+        let root = &self.request.root;
+        let editor = self.request.editor.as_deref();
+        let moved = resumed.as_ref().map(|turn| moved(root, turn, editor));
+        notices.extend(preface.tell_moved(moved.unwrap_or_default(), &mut state)?);
         notices.extend(changed);
         tell(&self.front, notices).await;
         if let (false, TurnStart::Message { text, .. }) =
@@ -238,7 +254,11 @@ impl DriverSetup {
         state.turns.insert(id.clone());
         let conversation = self.conversation.id().to_owned();
         let performer = self.performer(frozen, writer, state, workspace);
-        Ok(TurnDriver::new(turn, id, conversation, performer, clock))
+        let used = resumed.map_or_else(Usage::default, |turn| turn.history().usage());
+        Ok((
+            TurnDriver::new(turn, id, conversation, performer, clock),
+            used,
+        ))
     }
 
     fn last_interrupted(&self, state: &mut ConversationState) -> Result<replay::Turn, StartError> {
@@ -275,9 +295,14 @@ impl DriverSetup {
         context: u64,
         clock: Clock,
     ) -> Result<Turn, StartError> {
+        let mut rules = self.parts.rules.clone();
+        // What was spent before the turn began counts too.
+        if let Some(time) = &mut rules.limits.turn_time {
+            *time = time.saturating_sub(self.request.since.elapsed());
+        }
         let setup = Setup {
             id: id.to_owned(),
-            rules: self.parts.rules.clone(),
+            rules,
             client: self.request.client.clone(),
             model_text: ModelText::default(),
             context,
@@ -422,6 +447,23 @@ impl Preface<'_> {
             notices.push(TurnNotice::Damage(lost.text));
         }
         Ok(notices)
+    }
+
+    /// Tells the model that files are not as the resumed turn left them.
+    fn tell_moved(
+        &self,
+        files: Vec<String>,
+        state: &mut ConversationState,
+    ) -> Result<Option<TurnNotice>, StartError> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let kind = DirectiveKind::Moved;
+        let text = ModelText::default().directive(&kind, &files.join(", "));
+        let event = Event::Directive { kind, text };
+        state.transcript.push(&event);
+        self.append(None, &event.into())?;
+        Ok(Some(TurnNotice::Moved(files)))
     }
 
     fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), StartError> {

@@ -1,14 +1,16 @@
 //! Combines a front end's request with configuration and trust.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use aside_config::{Configuration, ModelChoice, ModelId, settings::Settings};
+use aside_mcp::ServerTools;
 use aside_tool::Tool;
 use aside_turn::rules::Mode;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     error::StartError,
-    request::{ConversationTarget, TurnRequest},
+    request::{ConversationTarget, TurnRequest, TurnStart},
     trust::WorkspaceConfig,
 };
 use crate::engine::{
@@ -36,6 +38,8 @@ pub struct TurnConfig {
     models: Models,
     /// The turn's model, once it was found.
     model: Option<ModelId>,
+    /// The tools of MCP servers, once these were started.
+    pub(super) servers: Option<Vec<ServerTools>>,
 }
 
 impl Engine {
@@ -68,6 +72,7 @@ impl Engine {
             trust_ended,
             is_workspace,
             model: None,
+            servers: None,
         })
     }
 }
@@ -91,19 +96,86 @@ impl TurnConfig {
         self.request.options.schema.is_some()
     }
 
-    /// Whether [`TurnConfig::find_model`] returns at once.
+    /// Sets the message, if it was not known when the turn was configured.
+    pub fn set_message(&mut self, start: TurnStart) {
+        self.request.start = start;
+    }
+
+    /// The time from which the turn counts.
     #[must_use]
-    pub fn knows_model(&self) -> bool {
+    pub fn since(&self) -> Instant {
+        self.request.since
+    }
+
+    /// The time at which the turn's own time limit is over.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<Instant> {
+        let limit = self.settings().conversation.limits.turn_time;
+        let recorded = self.request.options.limits.and_then(|it| it.turn_seconds);
+        let limit = recorded.map(Duration::from_secs).or(limit);
+        limit.map(|limit| self.request.since + limit)
+    }
+
+    /// Names of the MCP servers that the turn needs.
+    #[must_use]
+    pub fn servers(&self) -> Vec<&str> {
+        // No server is started without trust.
+        if !self.trusted || !self.is_workspace {
+            return Vec::new();
+        }
+        let servers = self.settings().mcp.servers.iter();
+        let enabled = servers.filter(|(_, server)| server.enabled != Some(false));
+        enabled.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Whether [`TurnConfig::prepare`] returns at once.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
         let first = matches!(self.choice(), Ok(ModelChoice::FirstOfOllama));
-        !first || self.model.is_some() || self.models.first_of_ollama().is_some()
+        let knows_model = !first || self.model.is_some() || self.models.first_of_ollama().is_some();
+        knows_model && (self.servers.is_some() || self.servers().is_empty())
+    }
+
+    /// Finds the model and starts the MCP servers that do not run yet, which may take many seconds. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`StartError::NoProvider`], [`StartError::NoModel`] and [`StartError::TimeUp`].
+    pub async fn prepare(&mut self, engine: &Engine) -> Result<(), StartError> {
+        let Some(ends_at) = self.ends_at() else {
+            return self.find(engine).await;
+        };
+        match timeout_at(ends_at, self.find(engine)).await {
+            Ok(found) => found,
+            Err(_) => {
+                let names = self.servers().into_iter().map(str::to_owned);
+                let is_known = self.model.is_some();
+                Err(StartError::TimeUp(names.filter(|_| is_known).collect()))
+            }
+        }
+    }
+
+    async fn find(&mut self, engine: &Engine) -> Result<(), StartError> {
+        self.find_model().await?;
+        if self.servers.is_none() {
+            let lease = self.request.servers.as_ref();
+            let found = match self.servers().is_empty() {
+                true => Vec::new(),
+                false => {
+                    let root = &self.request.root;
+                    engine.server_tools(&self.configuration, root, lease).await
+                }
+            };
+            self.servers = Some(found);
+        }
+        Ok(())
     }
 
     /// Finds the model. If none is configured and there is no key, an Ollama is asked for one, which may take some
-    /// seconds. Cancel-safe.
+    /// seconds.
     ///
     /// # Errors
-    /// [`StartError::NoProvider`].
-    pub async fn find_model(&mut self) -> Result<ModelId, StartError> {
+    /// [`StartError::NoProvider`] and [`StartError::NoModel`].
+    pub(super) async fn find_model(&mut self) -> Result<ModelId, StartError> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }

@@ -6,6 +6,14 @@ use aside_turn::resume::ResumeError;
 
 use crate::engine::{NoThread, conversations::Taken, models::ChoiceError};
 
+/// The MCP servers that were awaited, as a clause.
+fn while_starting(servers: &[String]) -> String {
+    match servers {
+        [] => String::new(),
+        servers => format!(", while these MCP servers started: {}", servers.join(", ")),
+    }
+}
+
 /// Reason why a turn cannot start. Nothing was changed then, except for a repaired log and unreferenced blobs.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -30,6 +38,9 @@ pub enum StartError {
     /// No usable provider or model.
     #[error("{0}")]
     NoProvider(String),
+    /// The turn's own time was over before it began.
+    #[error("the turn's time was over before it began{}; raise the timeout to let it begin", while_starting(.0))]
+    TimeUp(Vec<String>),
     /// The conversation cannot be found or created.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -14,6 +14,7 @@
 //! | [`tools`] | the tools of a turn, and their descriptions |
 //! | `system` | the system text |
 //! | `instructions` | `AGENTS.md` of a workspace |
+//! | `moved` | files that are not as an interrupted turn left them |
 //! | `head` | the frozen beginning of the conversation's requests, and its changes |
 //! | [`request`] | the request of a front end |
 //! | [`error`] | reasons why a turn cannot start |
@@ -29,6 +30,7 @@ pub mod error;
 mod every_key;
 mod head;
 mod instructions;
+mod moved;
 mod parts;
 pub mod request;
 mod sandbox;

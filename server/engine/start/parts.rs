@@ -7,7 +7,6 @@ use aside_turn::rules::{Model, Rules, Target, limits::Limits};
 use super::{
     config::TurnConfig,
     error::StartError,
-    request::TurnRequest,
     sandbox::own_folders,
     servers::exposed,
     system::{inquiry_system, system_text},
@@ -18,7 +17,8 @@ use crate::engine::{
     drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
     models::Models,
 };
-use aside_config::{Configuration, ModelId, RunContext, ToolFacts, settings::Settings};
+use aside_config::{ModelId, RunContext, ToolFacts, settings::Settings};
+use aside_mcp::ServerTools;
 use aside_provider::{Head, Provider};
 use aside_tool::{Tool, ToolLimits, sandbox::SandboxRules};
 
@@ -48,11 +48,9 @@ impl TurnParts {
     /// # Errors
     /// [`StartError::Usage`] or [`StartError::NoProvider`].
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
-        // No server is started without trust.
-        let (from_servers, mut warnings) = match config.trusted && config.is_workspace {
-            true => server_tools(engine, &config.configuration, &config.request).await,
-            false => (Vec::new(), Vec::new()),
-        };
+        config.prepare(engine).await?;
+        let offered = config.servers.take().unwrap_or_default();
+        let (from_servers, mut warnings) = server_tools(&config.configuration.settings, offered);
         let more = engine.own_tools().iter().chain(&config.client_tools);
         let more = more.chain(&from_servers);
         let run = &config.request.run;
@@ -100,17 +98,15 @@ impl TurnParts {
 }
 
 /// The tools of MCP servers, and warnings about servers.
-async fn server_tools(
-    engine: &Engine,
-    configuration: &Configuration,
-    request: &TurnRequest,
+fn server_tools(
+    settings: &Settings,
+    offered: Vec<ServerTools>,
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
-    let settings = &configuration.settings;
-    let (mut all, mut warnings) = (Vec::new(), exposed(settings).collect::<Vec<_>>());
-    let lease = request.servers.as_ref();
-    let offered = engine
-        .server_tools(configuration, &request.root, lease)
-        .await;
+    let mut all = Vec::new();
+    let mut warnings = match offered.is_empty() {
+        true => Vec::new(),
+        false => exposed(settings).collect::<Vec<_>>(),
+    };
     for offered in offered {
         let name = offered.name;
         match offered.tools {

@@ -11,6 +11,7 @@ use aside_session::{attach::AttachedFile, conversation::Conversation, record::Tu
 use aside_tool::editor::Editor;
 use aside_turn::{record::PromptId, rules::Client};
 use serde_json::Value;
+use tokio::time::Instant;
 
 /// The request of a front end for a turn.
 pub struct TurnRequest {
@@ -34,6 +35,8 @@ pub struct TurnRequest {
     pub editor: Option<Arc<dyn Editor>>,
     /// Lease of the turn's MCP servers; `None` to share those of the workspace.
     pub servers: Option<ServerLease>,
+    /// Time from which the turn's own time limit counts.
+    pub since: Instant,
 }
 
 /// The conversation of a turn.
@@ -117,6 +120,7 @@ impl TurnRequest {
             client: None,
             editor: None,
             servers: None,
+            since: Instant::now(),
         }
     }
 }

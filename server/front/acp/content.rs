@@ -7,8 +7,10 @@ use aside_session::attach::{AttachError, AttachedFile, together};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::updates::file_path;
-use crate::front::error::{Result, invalid};
+use crate::front::{
+    error::{Result, invalid},
+    uri::{file_path, lines_of},
+};
 
 /// A prompt whose files have not been read yet.
 #[derive(Debug, Default)]
@@ -23,7 +25,7 @@ enum Attached {
     Known(AttachedFile),
     Bytes(String, Vec<u8>),
     /// A linked file, which is read if possible. The text names it in any case.
-    Linked(PathBuf),
+    Linked(PathBuf, Option<(u32, u32)>),
 }
 
 impl PromptContent {
@@ -66,9 +68,10 @@ impl PromptContent {
         match block {
             ContentBlock::Text(text) => self.text += &text.text,
             ContentBlock::ResourceLink(link) => {
-                let path = file_path(&link.uri);
+                let (path, lines) = (file_path(&link.uri), lines_of(&link.uri));
                 self.text += &named(&link.uri, path.as_deref());
-                self.attached.extend(path.map(Attached::Linked));
+                self.attached
+                    .extend(path.map(|path| Attached::Linked(path, lines)));
             }
             ContentBlock::Image(image) => {
                 let name = image.uri.as_deref().map_or_else(
@@ -115,10 +118,13 @@ impl Attached {
         match self {
             Self::Known(file) => Some(Ok(file)),
             Self::Bytes(name, bytes) => Some(AttachedFile::read(&name, &*bytes)),
-            Self::Linked(path) => {
+            Self::Linked(path, lines) => {
                 let is_file = std::fs::metadata(&path).is_ok_and(|it| it.is_file());
                 let read = || AttachedFile::read_file(&path.display().to_string(), &path).ok();
-                is_file.then(read).flatten().map(Ok)
+                let whole = is_file.then(read).flatten()?;
+                let part = lines.map(|(from, to)| whole.clone().lines(from, to));
+                // Lines that are not there are those of another state of the file.
+                Some(Ok(part.and_then(Result::ok).unwrap_or(whole)))
             }
         }
     }
@@ -126,5 +132,9 @@ impl Attached {
 
 /// The words by which the text names an attachment.
 fn named(uri: &str, path: Option<&Path>) -> String {
-    path.map_or_else(|| uri.to_owned(), |path| path.display().to_string())
+    match (path, lines_of(uri)) {
+        (None, _) => uri.to_owned(),
+        (Some(path), None) => path.display().to_string(),
+        (Some(path), Some((from, to))) => format!("{}:{from}-{to}", path.display()),
+    }
 }

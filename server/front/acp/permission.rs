@@ -14,8 +14,9 @@ use aside_turn::{
 };
 use serde_json::Value;
 
-use super::updates::{file_path, text};
-use crate::front::wire::{Preview, Prompt, PromptKind};
+use super::updates::text;
+use crate::front::uri::file_path;
+use crate::front::wire::{Preview, Prompt, PromptKind, TurnPermission};
 
 /// Id of the option that delivers a result to the model.
 const DELIVER: &str = "deliver";
@@ -123,9 +124,9 @@ fn options(prompt: &Prompt) -> Vec<PermissionOption> {
         let name = "Always allow exactly this here";
         options.push(option(Permission::Always.word(), name, AllowAlways));
     } else if offers(Permission::Turn) {
-        let name = match &prompt.preview {
-            Some(Preview::Diff { .. }) => "Allow all edits of this turn",
-            _ => "Allow exactly this in this turn",
+        let name = match prompt.turn_permits {
+            Some(TurnPermission::Edits) => "Allow all edits of this turn",
+            Some(TurnPermission::SameCall) | None => "Allow exactly this in this turn",
         };
         options.push(option(Permission::Turn.word(), name, AllowAlways));
     }

@@ -25,7 +25,10 @@ use crate::{
     engine::{ConversationTarget, Layers, StartedTurn, TurnConfig, TurnRequest, TurnStart},
     front::{
         error::{RequestError, Result, internal, not_found},
-        relay::{begin::start_in_order, relay},
+        relay::{
+            begin::{StartEnds, start_in_order},
+            relay,
+        },
         transport::in_order::{answered, let_next_begin, withdrawable, withdrawn},
         wire::TurnCompleted,
     },
@@ -109,7 +112,11 @@ async fn begin(
 ) -> Result<StartedTurn> {
     let (connection, of) = (at.clone(), session.clone());
     let configure = move || configure(&connection, &of, start);
-    start_in_order(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
+    let ends = StartEnds {
+        gone: &at.gone,
+        cancelled: &withdrawn(),
+    };
+    start_in_order(&at.engine, &at.disk, ends, &session.id.0, configure).await
 }
 
 /// Reads the message and the configuration of the turn. Blocks on files.

@@ -19,9 +19,9 @@ use aside_turn::{
     rules::Class,
 };
 use serde_json::{Value, json};
-use url::Url;
 
 use super::capabilities::ClientAbilities;
+use crate::front::uri::file_path;
 use crate::front::wire::{CallStatus, ShownChange, TurnUsage, Update};
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
@@ -361,11 +361,6 @@ pub(super) fn text(text: String) -> ToolCallContent {
     ToolCallContent::Content(agent_client_protocol_schema::v1::Content::new(
         ContentBlock::from(text),
     ))
-}
-
-/// The path of a file's URI.
-pub(super) fn file_path(uri: &str) -> Option<PathBuf> {
-    Url::parse(uri).ok()?.to_file_path().ok()
 }
 
 fn meta(key: &str, value: Value) -> Meta {

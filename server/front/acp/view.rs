@@ -92,9 +92,10 @@ impl TurnView for SessionView {
     fn notice(&mut self, notice: TurnNotice) -> Option<Update> {
         let text = notice_text(&notice, &TRUST);
         let is_shown = match notice {
-            TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
-                true
-            }
+            TurnNotice::Moved(_)
+            | TurnNotice::Damage(_)
+            | TurnNotice::NotDurable(_)
+            | TurnNotice::HeadChanged { .. } => true,
             // Each notice is a message on the screen, so one about the workspace is sent once.
             _ => self.session.is_news(&text),
         };

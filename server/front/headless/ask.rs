@@ -9,17 +9,18 @@ pub(super) mod tests;
 use aside_base::diff::by_lines;
 use aside_base::visible::{one_line, visible};
 use aside_turn::{
-    effect::{Prompt, PromptKind},
+    effect::{Prompt, PromptKind, TurnPermission},
     input::{Preview, PromptAnswer, SecretValue},
     question::{AnswerType, has_clear_numbers},
     record::{Permission, Vocabulary},
 };
 use serde_json::Value;
-use similar::ChangeTag;
+use similar::{Change, ChangeTag};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
     barred::{behind_bar, show_text, show_words},
+    long_line,
     paint::Paint,
     wrap::wrapped,
 };
@@ -213,7 +214,7 @@ fn choices(prompt: &Prompt) -> Vec<Choice> {
     match (&prompt.answer_type, prompt.kind) {
         (AnswerType::Boolean, _) => yes_or_no(prompt.remember),
         (AnswerType::Select { options }, PromptKind::RunTool) => {
-            let is_edit = matches!(prompt.preview, Some(Preview::Diff { .. }));
+            let is_edit = prompt.turn_permits == Some(TurnPermission::Edits);
             options
                 .iter()
                 .map(|option| permission(option, is_edit))
@@ -440,18 +441,48 @@ fn file(uri: &str) -> String {
     one_line(uri.strip_prefix("file://").unwrap_or(uri))
 }
 
+/// The line that a removed line became, or that an added one was: the one in the same place of the other kind's run.
+fn counterpart<'a>(changes: &[Change<&'a str>], at: usize) -> Option<&'a str> {
+    let tag = changes[at].tag();
+    let run = |tag: ChangeTag, from: usize| {
+        let run = changes[from..].iter();
+        run.take_while(move |change| change.tag() == tag).count()
+    };
+    let before = changes[..at].iter().rev();
+    let nth = before.take_while(|change| change.tag() == tag).count();
+    let first = at - nth;
+    let other = match tag {
+        ChangeTag::Delete => first + run(ChangeTag::Delete, first) + nth,
+        ChangeTag::Insert => {
+            let removed = changes[..first].iter().rev();
+            let count = removed
+                .take_while(|it| it.tag() == ChangeTag::Delete)
+                .count();
+            (nth < count).then(|| first - count + nth)?
+        }
+        ChangeTag::Equal => return None,
+    };
+    let other = changes.get(other)?;
+    let text = other.value();
+    (other.tag() != ChangeTag::Equal && other.tag() != tag)
+        .then(|| text.strip_suffix('\n').unwrap_or(text))
+}
+
 /// Shows the changed lines with three lines of context.
 fn show_diff(shown: &mut String, (old, new): (&str, &str), paint: Paint, columns: usize) {
     let diff = by_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         show_text(shown, &hunk.header().to_string(), paint, columns);
-        for change in hunk.iter_changes() {
+        let changes: Vec<_> = hunk.iter_changes().collect();
+        for (at, change) in changes.iter().enumerate() {
             let text = change.value();
-            let line = format!(
-                "{}{}",
-                change.tag(),
-                visible(text.strip_suffix('\n').unwrap_or(text))
-            );
+            let own = text.strip_suffix('\n').unwrap_or(text);
+            let short = match (change.tag(), counterpart(&changes, at)) {
+                (ChangeTag::Equal, _) => long_line::kept(own),
+                (_, Some(other)) => long_line::changed(own, other),
+                (_, None) => own.into(),
+            };
+            let line = format!("{}{}", change.tag(), visible(&short));
             behind_bar(shown, &line, paint, columns, |line| match change.tag() {
                 ChangeTag::Delete => paint.red(line),
                 ChangeTag::Insert => paint.green(line),

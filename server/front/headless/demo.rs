@@ -16,7 +16,7 @@ use aside_session::{
 use aside_turn::rules::Client;
 
 use super::{
-    exit::Strictness, failure::CommandFailure, markdown::rendered, paint::Paint,
+    early::EarlyEnds, exit::Strictness, failure::CommandFailure, markdown::rendered, paint::Paint,
     place::CommandContext, run::open_terminal, watch::Watch,
 };
 use crate::engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart};
@@ -36,11 +36,8 @@ pub async fn run(
     let folder = into.unwrap_or(throwaway.path());
     let root = lay_out(folder).map_err(cannot)?;
     let place = CommandContext::at(root, folder.join("state"))?;
-    let paint = Paint::of(
-        io::stderr().is_terminal(),
-        std::env::var_os("NO_COLOR").as_deref(),
-    );
-    let terminal = open_terminal(false, paint);
+    let paint = Paint::of_process(io::stderr().is_terminal());
+    let terminal = open_terminal(false);
     let request = request(&place, script, terminal.is_some());
     let watch = Watch {
         terminal,
@@ -50,8 +47,9 @@ pub async fn run(
         root: place.root.clone(),
         hints: None,
     };
+    let early = EarlyEnds::listen(None)?;
     let config = place.engine.configure(request)?;
-    let (code, turn) = watch.begin(&place.engine, config).await?;
+    let (code, turn) = watch.begin(&place.engine, config, early).await?;
     let conversation = place.store()?.find(&turn.conversation_id)?;
     let is_terminal = io::stdout().is_terminal();
     let reader = if is_terminal {
@@ -63,7 +61,7 @@ pub async fn run(
     if !is_terminal {
         return Ok((code, account));
     }
-    let paint = Paint::of(true, std::env::var_os("NO_COLOR").as_deref());
+    let paint = Paint::of_process(true);
     Ok((code, rendered(&account, paint)))
 }
 

@@ -22,12 +22,21 @@ use self::finding::{Finding, GRADE_WIDTH, Grade};
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::engine::{ConversationTarget, StartError, TurnRequest, TurnStart};
 
-/// Checks everything that a turn needs. Prints one line for each result, with advice on problems.
+/// Checks everything that a turn needs. Prints one line for each result, with advice on problems. `no_state`: there is
+/// no place for state, for this reason.
 ///
 /// # Errors
 /// Fails if any check failed.
-pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
-    let mut findings = vec![version(), state_directory(place)];
+pub async fn run(
+    place: &CommandContext,
+    no_state: Option<&CommandFailure>,
+    streams: &mut Streams<'_>,
+) -> Result<(), CommandFailure> {
+    let state = match no_state {
+        None => state_directory(place),
+        Some(failure) => Finding::error(format!("state directory: {}", failure.text)),
+    };
+    let mut findings = vec![version(), state];
     match place.configuration() {
         Ok((configuration, trusted)) => {
             findings.extend(configuration_files(place, &configuration));

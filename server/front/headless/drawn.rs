@@ -6,11 +6,11 @@ use std::{borrow::Cow, ffi::OsStr};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::paint::Paint;
+use super::paint::{DUMB, Paint};
 
 /// Whether a terminal of this type supports moving the cursor.
 pub(super) fn can_move(term: Option<&OsStr>) -> bool {
-    term.is_some_and(|term| !term.is_empty() && term != "dumb")
+    term.is_some_and(|term| !term.is_empty() && term != DUMB)
 }
 
 /// The status lines at the bottom of a terminal.
@@ -26,6 +26,8 @@ pub struct Drawn {
     widths: Vec<usize>,
     /// Whether the cursor, apart from the status lines, is at the beginning of a line.
     at_line_start: bool,
+    /// Whether the screen is another program's, so that no lines are drawn.
+    is_away: bool,
 }
 
 impl Drawn {
@@ -39,7 +41,23 @@ impl Drawn {
             shown: Vec::new(),
             widths: Vec::new(),
             at_line_start: true,
+            is_away: false,
         }
+    }
+
+    /// Notes whether the screen is another program's now.
+    pub fn is_away(&mut self, is_away: bool) {
+        if is_away && !self.is_away {
+            self.forget();
+        }
+        self.is_away = is_away;
+    }
+
+    /// Forgets the lines on the terminal, because another program wrote below them.
+    pub fn forget(&mut self) {
+        self.shown.clear();
+        self.widths.clear();
+        self.at_line_start = true;
     }
 
     /// Whether the cursor can be moved.
@@ -63,7 +81,8 @@ impl Drawn {
     /// Returns the text that replaces the shown lines with the wanted ones. `width`: columns of the terminal.
     #[must_use]
     pub fn draw(&mut self, width: usize) -> String {
-        if !self.moves || !self.at_line_start || self.shown == self.wanted {
+        let may_draw = self.moves && self.at_line_start && !self.is_away;
+        if !may_draw || self.shown == self.wanted {
             return String::new();
         }
         let mut out = self.erase(width);
@@ -169,6 +188,20 @@ mod tests {
         );
         assert_eq!(fit(runs, 34), runs);
         assert_eq!(fit(runs, 8), "⠹ run_co");
+    }
+
+    #[test]
+    fn lines_are_not_drawn_on_the_screen_of_another() {
+        let mut drawn = Drawn::new(true, Paint::OFF);
+        drawn.wants(lines(&["one", "two"]));
+        assert_eq!(drawn.draw(80), "one\ntwo");
+        drawn.is_away(true);
+        assert_eq!(drawn.erase(80), "", "others wrote below them");
+        assert_eq!(drawn.draw(80), "");
+        drawn.is_away(false);
+        assert_eq!(drawn.draw(80), "one\ntwo");
+        drawn.forget();
+        assert_eq!(drawn.draw(80), "one\ntwo");
     }
 
     #[test]

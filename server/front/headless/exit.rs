@@ -8,6 +8,10 @@ use aside_turn::{
 
 /// Exit code: the command line or the configuration is invalid.
 pub const USAGE: u8 = 2;
+/// Exit code under `--strict`: a completed turn is not what was asked for.
+pub const REFUSED: u8 = 3;
+/// Exit code: a budget or another limit.
+pub const LIMIT: u8 = 5;
 /// Exit code: there is no usable provider or model.
 pub const NO_PROVIDER: u8 = 6;
 
@@ -22,23 +26,29 @@ pub enum Strictness {
     AllButMode,
 }
 
+/// The exit code for a signal.
+#[must_use]
+pub fn by_signal(signal: EndSignal) -> u8 {
+    match signal {
+        EndSignal::HangUp => 129,
+        EndSignal::Interrupt => 130,
+        EndSignal::Terminate => 143,
+    }
+}
+
 /// The exit code for the end of a turn.
 ///
 /// A signal counts only if it ended the turn; one that came too late is ignored.
 #[must_use]
 pub fn exit_code(end: &End, strictness: Strictness, signal: Option<EndSignal>) -> u8 {
-    let by_signal = match signal {
-        Some(EndSignal::Terminate) => 143,
-        Some(EndSignal::HangUp) => 129,
-        Some(EndSignal::Interrupt) | None => 130,
-    };
+    let by_signal = by_signal(signal.unwrap_or(EndSignal::Interrupt));
     let counts = |refusal: &Refusal| match strictness {
         Strictness::Off => false,
         Strictness::AllRefusals => true,
         Strictness::AllButMode => refusal.reason != RefusalReason::Mode,
     };
     match end.outcome {
-        Outcome::Completed if end.refusals.iter().any(counts) => 3,
+        Outcome::Completed if end.refusals.iter().any(counts) => REFUSED,
         Outcome::Completed => 0,
         Outcome::Failed => failed(end.error.as_ref().map(|error| error.code)),
         Outcome::Interrupted if signal.is_none() && !end.prompts.is_empty() => 4,
@@ -48,7 +58,7 @@ pub fn exit_code(end: &End, strictness: Strictness, signal: Option<EndSignal>) -
 
 fn failed(code: Option<ErrorCode>) -> u8 {
     match code {
-        Some(ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff) => 5,
+        Some(ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff) => LIMIT,
         Some(ErrorCode::NoProvider) => NO_PROVIDER,
         Some(
             ErrorCode::Provider

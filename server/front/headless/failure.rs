@@ -1,7 +1,9 @@
 //! Failures of commands.
 
-use aside_base::visible::visible;
+use aside_base::{system::signals::EndSignal, visible::visible};
 use aside_turn::{record::ResultReason, resume::ResumeError};
+
+use tokio::task::JoinError;
 
 use super::exit;
 use crate::engine::StartError;
@@ -32,12 +34,31 @@ impl CommandFailure {
         Self::new(1, text.into())
     }
 
+    /// A limit ended the command before there was a turn.
+    #[must_use]
+    pub fn limit(text: impl Into<String>) -> Self {
+        Self::new(exit::LIMIT, text.into())
+    }
+
+    /// A signal ended the command before there was a turn.
+    #[must_use]
+    pub fn signal(signal: EndSignal) -> Self {
+        let text = "ended before the turn began, by a signal; nothing was sent or changed";
+        Self::new(exit::by_signal(signal), text.into())
+    }
+
     /// The text may quote files and other programs, so hidden characters in it are made visible.
     fn new(code: u8, text: String) -> Self {
         Self {
             code,
             text: visible(&text).into_owned(),
         }
+    }
+}
+
+impl From<JoinError> for CommandFailure {
+    fn from(panicked: JoinError) -> Self {
+        Self::internal(panicked.to_string())
     }
 }
 
@@ -63,6 +84,7 @@ impl From<StartError> for CommandFailure {
                 Self::new(exit::NO_PROVIDER, text)
             }
             StartError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
+            StartError::TimeUp(_) => Self::limit(error.to_string()),
             StartError::Store(error) => error.into(),
             StartError::Taken(_)
             | StartError::NoThread(_)

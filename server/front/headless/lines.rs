@@ -9,6 +9,8 @@ pub(super) struct Lines {
     pub(super) notes: Box<dyn Write + Send>,
     pub(super) answer: Box<dyn Write + Send>,
     pub(super) drawn: Drawn,
+    /// Whether the terminal's cursor can be moved, so that lines are edited while they are typed.
+    pub(super) moves: bool,
     /// Command that shows changes longer than the screen.
     pub(super) pager: Option<String>,
 }

@@ -17,8 +17,10 @@ use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update};
 const SHOW_AFTER: Duration = Duration::from_millis(300);
 /// Interval between changes of the status lines.
 const FRAME: Duration = Duration::from_millis(100);
-/// Number of output lines shown of a running call.
-const MAX_LINES: usize = 4;
+/// Number of output lines shown of a call on a terminal.
+pub const ON_TERMINAL: usize = 4;
+/// Number of output lines that a log gets of a failed call. So many are kept.
+pub const IN_LOG: usize = 20;
 /// Number of bytes kept of an unfinished line.
 const MAX_LINE: usize = 4096;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -123,7 +125,7 @@ impl Live {
                 continue;
             }
             lines.push(line(&call.what, now - call.since));
-            lines.extend(call.last_lines());
+            lines.extend(call.last_lines(ON_TERMINAL));
         }
         if let Some(since) = self.waiting
             && self.calls.is_empty()
@@ -138,11 +140,11 @@ impl Live {
         lines
     }
 
-    /// The last output lines of a running call, as shown.
+    /// The last output lines of a running call, at most so many, as shown.
     #[must_use]
-    pub fn printed(&self, call_id: &str) -> Vec<String> {
+    pub fn printed(&self, call_id: &str, most: usize) -> Vec<String> {
         let call = self.calls.iter().find(|call| call.id == call_id);
-        call.map_or_else(Vec::new, |call| call.last_lines().collect())
+        call.map_or_else(Vec::new, |call| call.last_lines(most).collect())
     }
 
     /// The next time at which the lines may change.
@@ -165,10 +167,10 @@ impl Live {
 }
 
 impl RunningCall {
-    fn last_lines(&self) -> impl Iterator<Item = String> {
+    fn last_lines(&self, most: usize) -> impl Iterator<Item = String> {
         let printed = self.lines.iter().filter(|line| !line.trim().is_empty());
         let printed: Vec<&String> = printed.collect();
-        let from = printed.len().saturating_sub(MAX_LINES);
+        let from = printed.len().saturating_sub(most);
         let last = printed.into_iter().skip(from);
         last.map(|line| format!("  │ {line}"))
     }
@@ -193,7 +195,7 @@ impl RunningCall {
         let mut kept = 0;
         for at in (0..self.lines.len()).rev() {
             kept += usize::from(!self.lines[at].trim().is_empty());
-            if kept > MAX_LINES {
+            if kept > IN_LOG {
                 self.lines.drain(..=at);
                 break;
             }

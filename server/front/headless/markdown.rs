@@ -9,13 +9,15 @@
 mod tests;
 
 use anstyle::{AnsiColor, Style};
-use aside_base::visible::visible;
+use aside_base::visible::{awaits_more, readable};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::paint::Paint;
 
 /// Maximum number of characters to delay.
 const MAX_HELD: usize = 200;
+/// Written characters that may decide how the next ones are shown.
+const CONTEXT: usize = 16;
 /// Characters that begin a construct within a line.
 const MARKS: [char; 4] = ['*', '`', '[', '\\'];
 /// Prefix for parsing part of a line, so that its beginning is not taken for a block.
@@ -38,6 +40,8 @@ pub struct MarkdownStream {
     line: LineKind,
     /// The last character written of the line.
     last: Option<char>,
+    /// The last characters written.
+    before: String,
     /// Fence of the open code block.
     fence: Option<String>,
     /// Number of line ends that are written before the next text.
@@ -68,6 +72,7 @@ impl MarkdownStream {
             held: String::new(),
             line: LineKind::Unknown,
             last: None,
+            before: String::new(),
             fence: None,
             breaks: 0,
             begun: false,
@@ -80,12 +85,20 @@ impl MarkdownStream {
         for part in piece.split_inclusive('\n') {
             match part.strip_suffix('\n') {
                 Some(text) => {
-                    self.held.push_str(text.strip_suffix('\r').unwrap_or(text));
+                    self.held.push_str(text);
+                    if self.held.ends_with('\r') {
+                        self.held.pop();
+                    }
                     self.end_line(&mut out);
                 }
                 None => {
                     self.held.push_str(part);
+                    // What comes next may decide how the end is shown, or whether it is one of a line.
+                    let is_open = |c: char| c == '\r' || awaits_more(c);
+                    let whole = self.held.trim_end_matches(is_open).len();
+                    let open = self.held.split_off(whole);
                     self.go_on(&mut out);
+                    self.held.push_str(&open);
                 }
             }
         }
@@ -162,7 +175,7 @@ impl MarkdownStream {
             self.take_all(Style::new().dimmed(), out);
         } else if let Some(rest) = heading(text) {
             self.line = LineKind::Heading;
-            self.held = rest.trim_end().trim_end_matches('#').trim_end().to_owned();
+            self.held = without_closing_mark(rest.trim_end()).to_owned();
         } else if let Some(rest) = item(text) {
             let (mark, rest) = (format!("{}• ", &self.held[..indent]), rest.to_owned());
             self.write(&mark, Style::new(), out);
@@ -265,7 +278,21 @@ impl MarkdownStream {
         self.begun = true;
         out.extend(std::iter::repeat_n('\n', std::mem::take(&mut self.breaks)));
         self.last = text.chars().last();
-        out.push_str(&self.paint.with(tone, &visible(text)));
+        out.push_str(&self.paint.with(tone, &readable(&self.before, text)));
+        self.before.push_str(text);
+        let kept = self.before.char_indices().rev().nth(CONTEXT);
+        if let Some((from, _)) = kept {
+            self.before.drain(..from);
+        }
+    }
+}
+
+/// A heading without the mark that may close it, which has a blank before it: `C#` ends with none.
+fn without_closing_mark(heading: &str) -> &str {
+    let text = heading.trim_end_matches('#');
+    match text.is_empty() || text.ends_with([' ', '\t']) {
+        true => text.trim_end(),
+        false => heading,
     }
 }
 

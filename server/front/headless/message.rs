@@ -14,6 +14,77 @@ pub struct ComposedMessage {
     pub text: String,
     /// Files in order, then standard input.
     pub attachments: Vec<AttachedFile>,
+    /// The use of standard input, if nobody named it.
+    pub stdin: Option<StdinUse>,
+}
+
+/// The use of standard input that was found there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StdinUse {
+    /// Whether it is the message itself, and no attachment.
+    is_message: bool,
+    size: u64,
+    is_text: bool,
+    is_lossy: bool,
+}
+
+impl StdinUse {
+    fn of(read: &AttachedFile, is_message: bool) -> Option<Self> {
+        (read.size() > 0).then(|| Self {
+            is_message,
+            size: read.size(),
+            is_text: !read.is_media(),
+            is_lossy: read.is_lossy,
+        })
+    }
+
+    /// The line that announces it. `is_shared`: the shell that runs this reads the same input.
+    #[must_use]
+    pub fn line(self, is_shared: bool) -> String {
+        let part = if self.is_message {
+            "message"
+        } else {
+            "attached"
+        };
+        let mut line = format!("{part}: standard input, {}", bytes(self.size));
+        if self.is_text {
+            line += &format!(", about {} tokens", about(self.size.div_ceil(TOKEN)));
+        }
+        if self.is_lossy {
+            line += ", with a mark in place of each byte that is not UTF-8";
+        }
+        if is_shared {
+            line += "; the shell that runs this reads it too: `</dev/null` leaves it to that one";
+        }
+        line
+    }
+}
+
+/// Bytes of a token, as a rule of thumb.
+const TOKEN: u64 = 4;
+
+/// A size for people.
+fn bytes(size: u64) -> String {
+    let of = |unit: u64| format!("{}.{}", size / unit, size % unit * 10 / unit);
+    match size {
+        0..1_000 => format!("{size} bytes"),
+        1_000..1_000_000 => format!("{} kB", of(1_000)),
+        _ => format!("{} MB", of(1_000_000)),
+    }
+}
+
+/// A number with three digits that count, in groups of three.
+fn about(number: u64) -> String {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    let digits = ((number + unit / 2) / unit * unit).to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// State of standard input.
@@ -52,11 +123,18 @@ pub fn gather(
 ) -> Result<ComposedMessage, String> {
     let attached = attach.iter().map(attached);
     let mut attachments = together(attached).map_err(|error| error.to_string())?;
+    let mut used = None;
     let text = match (prompt, stdin) {
-        (Some("-"), _) | (None, Stdin::Given) => text_of(input)?,
+        (Some("-"), _) => text_of(read("standard input", input)?)?,
+        (None, Stdin::Given) => {
+            let given = read("standard input", input)?;
+            used = StdinUse::of(&given, true);
+            text_of(given)?
+        }
         (Some(prompt), Stdin::NotGiven) => prompt.to_owned(),
         (Some(prompt), Stdin::Given) => {
-            let piped = AttachedFile::read("stdin", input).map_err(|error| error.to_string())?;
+            let piped = read("stdin", input)?;
+            used = StdinUse::of(&piped, false);
             if piped.size() > 0 {
                 attachments.push(piped);
             }
@@ -69,37 +147,28 @@ pub fn gather(
     if text.trim().is_empty() {
         return Err("the message is empty; say what to do".into());
     }
-    Ok(ComposedMessage { text, attachments })
+    Ok(ComposedMessage {
+        text,
+        attachments,
+        stdin: used,
+    })
 }
 
 fn attached(attach: &Attach) -> Result<AttachedFile, AttachError> {
     let name = attach.path.display().to_string();
     let whole = AttachedFile::read_file(&name, &attach.path)?;
-    let Some((from, to)) = attach.lines else {
-        return Ok(whole);
-    };
-    let part = whole.part(|text| lines(text, from, to))?;
-    if part.size() == 0 {
-        return Err(AttachError::NoLine { name, line: from });
+    match attach.lines {
+        None => Ok(whole),
+        Some((from, to)) => whole.lines(from, to),
     }
-    Ok(AttachedFile {
-        name: format!("{name}:{from}-{to}"),
-        ..part
-    })
 }
 
-/// The lines from `from` to `to`, counted from 1, with their line ends.
-fn lines(text: &str, from: u32, to: u32) -> String {
-    let skipped = from.saturating_sub(1) as usize;
-    text.split_inclusive('\n')
-        .skip(skipped)
-        .take(to.saturating_sub(from) as usize + 1)
-        .collect()
+fn read(name: &str, input: impl Read) -> Result<AttachedFile, String> {
+    AttachedFile::read(name, input).map_err(|error| error.to_string())
 }
 
-/// Reads standard input as the message.
-fn text_of(input: impl Read) -> Result<String, String> {
-    let given = AttachedFile::read("standard input", input).map_err(|error| error.to_string())?;
+/// Standard input as the message.
+fn text_of(given: AttachedFile) -> Result<String, String> {
     match given.content {
         AttachedContent::Text(text) => Ok(text),
         AttachedContent::Media(media, _) => Err(format!(
@@ -172,6 +241,55 @@ mod tests {
                     give one as an argument too";
         assert_eq!(given(None).expect_err("no message"), said);
         assert_eq!(given(Some("-")).expect_err("no message"), said);
+    }
+
+    #[test]
+    fn standard_input_is_announced() {
+        let announced = |prompt: Option<&str>, input: &[u8]| {
+            let message = gather(prompt, &[], Stdin::Given, input).expect("a message");
+            message.stdin.map(|used| used.line(false))
+        };
+        let check = |prompt, input: &[u8], expected: Option<&str>| {
+            assert_eq!(announced(prompt, input).as_deref(), expected);
+        };
+        let is_there = "attached: standard input, 11 bytes, about 3 tokens";
+        check(Some("Review"), b"hello world", Some(is_there));
+        check(Some("Review"), b"", None);
+        check(Some("-"), b"hello", None);
+        check(
+            None,
+            b"hello",
+            Some("message: standard input, 5 bytes, about 2 tokens"),
+        );
+        let big = "attached: standard input, 2.7 MB, about 677,000 tokens";
+        check(
+            Some("Review"),
+            "1234567\n".repeat(338_688).as_bytes(),
+            Some(big),
+        );
+        let latin = "attached: standard input, 6 bytes, about 2 tokens, with a mark in place of each byte that is not UTF-8";
+        check(Some("Review"), b"caf\xe9", Some(latin));
+        let png: &[u8] = include_bytes!("../../../tests/media/red.png");
+        let shown = announced(Some("Look"), png).expect("an image");
+        assert!(!shown.contains("tokens"), "{shown}");
+        let shared = gather(Some("Go"), &[], Stdin::Given, &b"echo after\n"[..]);
+        let line = shared.expect("a message").stdin.expect("a use").line(true);
+        assert!(
+            line.ends_with("`</dev/null` leaves it to that one"),
+            "{line}"
+        );
+        assert_eq!(about(677_377), "677,000");
+        assert_eq!(about(0), "0");
+        assert_eq!(about(1_234_567), "1,230,000");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        let said = gather(Some("Review"), &[], Stdin::Given, &b"a\0\xff"[..]);
+        assert!(
+            said.expect_err("no text")
+                .starts_with("stdin is neither UTF-8 text")
+        );
     }
 
     #[test]

@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`args`], [`place`] | the command line; the workspace and the engine of a command |
 //! | [`run`], [`demo`], [`message`] | commands that start a turn; the user's message |
+//! | [`early`] | waits before a turn |
 //! | [`watch`], [`exit`] | a turn from its start to its exit code |
 //! | [`hints`] | suggested command lines for continuing a turn |
 //! | [`show`], [`refused`], [`output`] | a turn on the terminal and explanations of refusals (both pure); its answer on standard output |
 //! | [`markdown`], [`live`] | text while it arrives, and running activities (both pure) |
 //! | [`ask`], [`barred`], [`line`] | prompts as text and the meaning of replies; foreign text inside prompts; the line being typed (all pure) |
 //! | [`terminal`] | the terminal on which prompts are asked |
+//! | `long_line` | long lines of a change (pure) |
 //! | [`lines`], [`drawn`] | its other output; its status lines (pure) |
 //! | [`pager`] | long changes in the user's pager |
 //! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`mcp`], [`model`], [`trust`] | one command each |
@@ -28,12 +30,14 @@ pub mod conversation;
 pub mod demo;
 pub mod doctor;
 pub mod drawn;
+pub mod early;
 pub mod exit;
 pub mod failure;
 pub mod hints;
 pub mod line;
 mod lines;
 pub mod live;
+mod long_line;
 pub mod markdown;
 pub mod mcp;
 pub mod message;

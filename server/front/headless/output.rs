@@ -1,6 +1,6 @@
 //! Standard output of `aside run`: the answer, or messages of the protocol.
 
-use aside_base::visible::{is_hidden, visible};
+use aside_base::visible::{is_hidden, readable};
 use aside_turn::record::Outcome;
 use serde::Serialize;
 use serde_json::json;
@@ -10,6 +10,53 @@ use crate::front::wire::{
     TurnCompleted, TurnRef, TurnUpdate, TurnUsage, Update,
     methods::{Notification, TurnEnded, TurnUpdated},
 };
+
+/// Facts about this run, beside the end of its turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFacts {
+    /// Model of the turn, as `provider/model`.
+    pub model: String,
+    /// Files that this run changed, relative to the workspace.
+    pub changed: Vec<String>,
+    /// Number of the model's responses in this run.
+    pub steps: u32,
+    /// Time since the start of the program in milliseconds.
+    pub duration_ms: u64,
+    /// What this run used, where the turn's usage has earlier runs too.
+    pub run_usage: TurnUsage,
+    /// The warnings of this run.
+    pub warnings: Vec<String>,
+}
+
+/// The end of a turn as a program reads it.
+#[derive(Serialize)]
+struct RunEnded<'a> {
+    #[serde(flatten)]
+    turn: &'a TurnCompleted,
+    #[serde(flatten)]
+    run: &'a RunFacts,
+}
+
+/// What is left of the usage of a turn without that of its earlier runs.
+#[must_use]
+pub fn since(before: &TurnUsage, total: &TurnUsage) -> TurnUsage {
+    let cost = total
+        .cost_usd
+        .map(|cost| (cost - before.cost_usd.unwrap_or(0.0)).max(0.0));
+    TurnUsage {
+        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
+        cache_read_tokens: total
+            .cache_read_tokens
+            .saturating_sub(before.cache_read_tokens),
+        cache_write_tokens: total
+            .cache_write_tokens
+            .saturating_sub(before.cache_write_tokens),
+        cost_usd: cost,
+        context_window: total.context_window,
+    }
+}
 
 /// Writer of a turn's standard output.
 #[derive(Debug)]
@@ -50,10 +97,11 @@ impl OutputWriter {
     /// Returns the output for the end of the turn. As text it is only the answer of a completed turn, because half an
     /// answer could pass for a whole one.
     #[must_use]
-    pub fn end(&self, end: &TurnCompleted) -> String {
+    pub fn end(&self, end: &TurnCompleted, run: &RunFacts) -> String {
+        let ended = RunEnded { turn: end, run };
         match (self.output, end.outcome, &end.structured, &end.answer) {
-            (Output::Jsonl, ..) => line(&Notification::of::<TurnEnded>(end)),
-            (Output::Json, ..) => line(end),
+            (Output::Jsonl, ..) => line(&Notification::of::<TurnEnded>(ended)),
+            (Output::Json, ..) => line(&ended),
             (Output::Text, Outcome::Completed, Some(structured), _) => {
                 self.text(&structured.to_string())
             }
@@ -69,7 +117,7 @@ impl OutputWriter {
             "\n"
         };
         if self.is_terminal {
-            format!("{}{end}", visible(text))
+            format!("{}{end}", readable("", text))
         } else {
             format!("{text}{end}")
         }
@@ -83,6 +131,8 @@ pub fn failed(output: Output, failure: &CommandFailure) -> String {
     let code = match failure.code {
         exit::USAGE => "usage",
         exit::NO_PROVIDER => "no_provider",
+        exit::LIMIT => "limit",
+        129.. => "signal",
         _ => "internal",
     };
     let params = json!({
@@ -160,7 +210,10 @@ mod tests {
     #[test]
     fn text_output_is_the_answer_of_a_completed_turn() {
         let check = |end: TurnCompleted, is_terminal, expected: &str| {
-            assert_eq!(writer(Output::Text, is_terminal).end(&end), expected);
+            assert_eq!(
+                writer(Output::Text, is_terminal).end(&end, &RunFacts::default()),
+                expected
+            );
         };
         check(end(Outcome::Completed, "Done.", None), false, "Done.\n");
         check(end(Outcome::Completed, "Done.\n", None), false, "Done.\n");
@@ -178,12 +231,46 @@ mod tests {
     #[test]
     fn json_output_is_one_object() {
         let end = end(Outcome::Cancelled, "Do", None);
-        let written = writer(Output::Json, false).end(&end);
+        let facts = RunFacts {
+            model: "rehearsal/demo".into(),
+            changed: vec!["a.py".into()],
+            steps: 2,
+            duration_ms: 12,
+            warnings: vec!["Look.".into()],
+            ..RunFacts::default()
+        };
+        let written = writer(Output::Json, false).end(&end, &facts);
+        let object: Value = serde_json::from_str(&written).expect("an object");
+        assert_eq!(object["model"], "rehearsal/demo");
+        assert_eq!(object["changed"], json!(["a.py"]));
+        assert_eq!(
+            (&object["steps"], &object["durationMs"]),
+            (&json!(2), &json!(12))
+        );
+        assert_eq!(object["warnings"], json!(["Look."]));
+        assert_eq!(object["runUsage"]["inputTokens"], 0);
         assert_eq!(
             serde_json::from_str::<TurnCompleted>(written.trim_end()).expect("an object"),
             end
         );
         assert_eq!(written.lines().count(), 1);
+    }
+
+    #[test]
+    fn usage_of_a_run_is_without_that_of_earlier_runs() {
+        let usage = |tokens, cost| TurnUsage {
+            input_tokens: tokens,
+            cost_usd: cost,
+            ..TurnUsage::default()
+        };
+        let check = |before, total, expected| assert_eq!(since(&before, &total), expected);
+        check(usage(0, None), usage(5, None), usage(5, None));
+        check(usage(2, None), usage(5, Some(0.5)), usage(3, Some(0.5)));
+        check(
+            usage(2, Some(0.25)),
+            usage(5, Some(1.0)),
+            usage(3, Some(0.75)),
+        );
     }
 
     #[test]
@@ -196,7 +283,10 @@ mod tests {
         let written = [
             writer.update(text("a\nb")),
             writer.update(text("c")),
-            writer.end(&end(Outcome::Completed, "a\nbc", None)),
+            writer.end(
+                &end(Outcome::Completed, "a\nbc", None),
+                &RunFacts::default(),
+            ),
         ]
         .concat();
         let lines: Vec<Value> = written

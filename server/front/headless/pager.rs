@@ -6,10 +6,18 @@ use std::{
     fs::File,
     io::{self, Write},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use aside_base::open_places;
+use aside_base::{open_places, system::terminal::may_stop};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Time that a pager gets to restore the terminal when it is ended.
+const GRACE: Duration = Duration::from_millis(500);
+/// Time after which its end is looked for again.
+const STEP: Duration = Duration::from_millis(10);
 
 /// The command in `PAGER`; `None` if it is unset or would only print the text.
 #[must_use]
@@ -18,36 +26,95 @@ pub fn pager(named: Option<&OsStr>) -> Option<String> {
     (!named.is_empty() && named != "cat").then(|| named.to_owned())
 }
 
-/// Shows a text in the pager, and returns when the user leaves it.
-///
-/// # Errors
-/// Fails if the pager cannot be started or fails.
-pub fn show(pager: &str, text: &str, tty: &File) -> io::Result<()> {
-    let places = open_places::known();
-    let path = env::var_os("PATH").unwrap_or_default();
-    // Not in the workspace, whose files must not be taken for programs of the user.
-    let folder = Path::new("/");
-    let mut command = Command::new(places.program("sh".as_ref(), folder, &path)?);
-    command.args(["-c", pager]).stdin(Stdio::piped());
-    command
-        .env("PATH", places.safe_path(&path))
-        .current_dir(folder);
-    command.stdout(tty.try_clone()?).stderr(tty.try_clone()?);
-    if env::var_os("LESS").is_none() {
-        // Keep colours, and do not use the alternate screen for text that fits.
-        command.env("LESS", "FRX");
+/// A pager that has the terminal.
+pub struct RunningPager {
+    child: Child,
+    /// Writes the text.
+    written: Option<JoinHandle<io::Result<()>>>,
+    command: String,
+}
+
+impl RunningPager {
+    /// Shows a text in the pager.
+    ///
+    /// # Errors
+    /// Fails if the pager cannot be started.
+    pub fn start(pager: &str, text: String, tty: &File) -> io::Result<Self> {
+        let places = open_places::known();
+        let path = env::var_os("PATH").unwrap_or_default();
+        // Not in the workspace, whose files must not be taken for programs of the user.
+        let folder = Path::new("/");
+        let mut command = Command::new(places.program("sh".as_ref(), folder, &path)?);
+        command.args(["-c", pager]).stdin(Stdio::piped());
+        command
+            .env("PATH", places.safe_path(&path))
+            .current_dir(folder);
+        command.stdout(tty.try_clone()?).stderr(tty.try_clone()?);
+        if env::var_os("LESS").is_none() {
+            // Keep colours, and do not use the alternate screen for text that fits.
+            command.env("LESS", "FRX");
+        }
+        // The terminal may stop the pager, as any program that a shell starts.
+        may_stop(true);
+        let child = command.spawn();
+        may_stop(false);
+        let mut child = child?;
+        let written = child.stdin.take().map(|mut to| {
+            let write = move || to.write_all(text.as_bytes());
+            thread::Builder::new().name("pager".into()).spawn(write)
+        });
+        Ok(Self {
+            child,
+            written: written.transpose()?,
+            command: pager.to_owned(),
+        })
     }
-    let mut shown = command.spawn()?;
-    let written = shown
-        .stdin
-        .take()
-        .map(|mut to| to.write_all(text.as_bytes()));
-    let status = shown.wait()?;
-    match written {
-        // The user may leave the pager before the end.
-        Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-        _ if !status.success() => Err(io::Error::other(format!("{pager} failed: {status}"))),
-        _ => Ok(()),
+
+    /// Whether the user has left it.
+    ///
+    /// # Errors
+    /// Fails if the pager failed.
+    pub fn has_ended(&mut self) -> io::Result<bool> {
+        let Some(status) = self.child.try_wait()? else {
+            return Ok(false);
+        };
+        let written = self.written.take().and_then(|written| written.join().ok());
+        match written {
+            // The user may leave the pager before the end.
+            Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ if !status.success() => Err(io::Error::other(format!(
+                "{} failed: {status}",
+                self.command
+            ))),
+            _ => Ok(true),
+        }
+    }
+
+    /// Goes on after the terminal stopped it.
+    ///
+    /// # Errors
+    /// Fails if the pager is gone.
+    pub fn go_on(&self) -> io::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
+    }
+
+    /// Ends it, at once if it does not end by itself soon.
+    ///
+    /// # Errors
+    /// Fails if the pager cannot be ended.
+    pub fn end(&mut self) -> io::Result<()> {
+        let until = Instant::now() + GRACE;
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        self.go_on()?;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > until {
+                self.child.kill()?;
+                self.child.wait()?;
+                break;
+            }
+            thread::park_timeout(STEP);
+        }
+        Ok(())
     }
 }
 

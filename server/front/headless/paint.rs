@@ -1,6 +1,11 @@
 //! Styles of text on a terminal.
 
+use std::{env, ffi::OsStr};
+
 use anstyle::{AnsiColor, Style};
+
+/// The value of `TERM` for a terminal that only prints, such as that of Emacs.
+pub const DUMB: &str = "dumb";
 
 /// Whether text is styled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +20,23 @@ impl Paint {
     /// Writes styled text.
     pub const ON: Self = Self { on: true };
 
-    /// Styles are on for terminals, unless `NO_COLOR` is set.
+    /// Styles for a stream of this process.
     #[must_use]
-    pub fn of(is_terminal: bool, no_color: Option<&std::ffi::OsStr>) -> Self {
+    pub fn of_process(is_terminal: bool) -> Self {
+        let variable = |name| env::var_os(name);
+        Self::of(
+            is_terminal,
+            variable("NO_COLOR").as_deref(),
+            variable("TERM").as_deref(),
+        )
+    }
+
+    /// Styles are on for terminals that show them, unless `NO_COLOR` is set.
+    #[must_use]
+    pub fn of(is_terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> Self {
+        let is_allowed = no_color.is_none_or(OsStr::is_empty);
         Self {
-            on: is_terminal && no_color.is_none_or(std::ffi::OsStr::is_empty),
+            on: is_terminal && is_allowed && term.is_none_or(|term| term != DUMB),
         }
     }
 
@@ -66,16 +83,20 @@ impl Paint {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
 
     #[test]
     fn colours_require_a_terminal_and_consent() {
-        assert!(Paint::of(true, None).on);
-        assert!(Paint::of(true, Some(OsStr::new(""))).on);
-        assert!(!Paint::of(true, Some(OsStr::new("1"))).on);
-        assert!(!Paint::of(false, None).on);
+        let check = |is_terminal, no_color: Option<&str>, term: Option<&str>, expected| {
+            let paint = Paint::of(is_terminal, no_color.map(OsStr::new), term.map(OsStr::new));
+            assert_eq!(paint.on, expected, "{no_color:?} {term:?}");
+        };
+        check(true, None, Some("xterm"), true);
+        check(true, Some(""), Some("xterm"), true);
+        check(true, Some("1"), Some("xterm"), false);
+        check(false, None, Some("xterm"), false);
+        check(true, None, Some("dumb"), false);
+        check(true, None, None, true);
         assert_eq!(Paint { on: true }.red("no"), "\x1b[31mno\x1b[0m");
         assert_eq!(Paint::OFF.red("no"), "no");
     }

@@ -7,6 +7,7 @@ use std::{
 
 use aside_config::Configuration;
 use aside_session::store::{Store, StoreError, default_state_dir};
+use tempfile::TempDir;
 
 use super::failure::CommandFailure;
 use crate::{
@@ -36,21 +37,27 @@ impl CommandContext {
     /// # Errors
     /// Fails if the folder does not exist or there is no folder for state.
     pub fn find(cwd: Option<&Path>) -> Result<Self, CommandFailure> {
-        let folder = cwd.unwrap_or(Path::new("."));
-        let unusable = |error: std::io::Error| {
-            CommandFailure::usage(format!(
-                "cannot use the folder {}: {error}; give an existing one",
-                folder.display()
-            ))
+        Self::at(workspace(cwd)?, default_state_dir()?)
+    }
+
+    /// Finds the context for looking at everything. If there is no place for state, its own place is a folder that goes
+    /// with the returned handle, which comes with the failure.
+    ///
+    /// # Errors
+    /// Fails if the folder does not exist.
+    pub fn for_doctor(
+        cwd: Option<&Path>,
+    ) -> Result<(Self, Option<(TempDir, CommandFailure)>), CommandFailure> {
+        let Err(no_place) = default_state_dir() else {
+            return Ok((Self::find(cwd)?, None));
         };
-        let root = folder.canonicalize().map_err(unusable)?;
-        if !root.is_dir() {
-            return Err(CommandFailure::usage(format!(
-                "{} is not a folder; give one that is",
-                folder.display()
-            )));
-        }
-        Self::at(root, default_state_dir()?)
+        let throwaway = tempfile::tempdir().map_err(|error| {
+            CommandFailure::usage(format!(
+                "cannot use the folder for temporary files: {error}; set TMPDIR to a writable one"
+            ))
+        })?;
+        let place = Self::at(workspace(cwd)?, throwaway.path().to_owned())?;
+        Ok((place, Some((throwaway, no_place.into()))))
     }
 
     /// Creates the context for a workspace, given by its canonical path, and a state folder.
@@ -97,12 +104,39 @@ impl CommandContext {
     }
 }
 
+/// The canonical path of the workspace, by default of the current folder.
+fn workspace(cwd: Option<&Path>) -> Result<PathBuf, CommandFailure> {
+    let folder = cwd.unwrap_or(Path::new("."));
+    let unusable = |error: std::io::Error| {
+        CommandFailure::usage(format!(
+            "cannot use the folder {}: {error}; give an existing one",
+            folder.display()
+        ))
+    };
+    let root = folder.canonicalize().map_err(unusable)?;
+    if !root.is_dir() {
+        return Err(CommandFailure::usage(format!(
+            "{} is not a folder; give one that is",
+            folder.display()
+        )));
+    }
+    Ok(root)
+}
+
 impl From<StoreError> for CommandFailure {
     fn from(error: StoreError) -> Self {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         match error {
-            StoreError::Unknown(_) | StoreError::Several { .. } | StoreError::NoTurn { .. } => {
-                Self::usage(error.to_string())
+            StoreError::Unusable { ref source, .. }
+                if matches!(source.kind(), StorageFull | QuotaExceeded) =>
+            {
+                Self::internal(error.to_string())
             }
+            StoreError::Unknown(_)
+            | StoreError::Several { .. }
+            | StoreError::NoTurn { .. }
+            | StoreError::NoPlace
+            | StoreError::Unusable { .. } => Self::usage(error.to_string()),
             _ => Self::internal(error.to_string()),
         }
     }

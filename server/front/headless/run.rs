@@ -1,10 +1,13 @@
 //! `aside run`: one turn without an editor.
 
 use std::{
+    fs::File,
     io::{self, IsTerminal},
+    sync::Arc,
     time::Duration,
 };
 
+use aside_base::system::{streams::stdin_is_shared, terminal::is_in_background};
 use aside_config::{Flag, flags::AnswerFlag};
 use aside_session::{
     conversation::Conversation,
@@ -16,9 +19,11 @@ use aside_turn::{
     rules::{Client, ToolChoice},
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     args,
+    early::{EarlyEnds, note},
     exit::Strictness,
     failure::CommandFailure,
     hints::Hints,
@@ -28,28 +33,68 @@ use super::{
     terminal::{Answers, Terminal},
     watch::Watch,
 };
-use crate::engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart};
+use crate::engine::{
+    ConversationTarget, Layers, RunFlags, TrustedBy, TurnConfig, TurnRequest, TurnStart, blocking,
+};
 
 /// Runs one turn and returns its exit code.
 ///
 /// # Errors
 /// A [`CommandFailure`] if the turn could not start.
 pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, CommandFailure> {
-    let paint = Paint::of(
-        io::stderr().is_terminal(),
-        std::env::var_os("NO_COLOR").as_deref(),
-    );
-    let terminal = open_terminal(args.non_interactive, paint);
-    let target = target(&args, place)?;
+    let since = Instant::now();
+    let mut early = EarlyEnds::listen(args.timeout)?;
+    let paint = Paint::of_process(io::stderr().is_terminal());
+    let terminal = open_terminal(args.non_interactive);
+    let is_attended = terminal.is_some();
+    let args = Arc::new(args);
+    let (given, at) = (args.clone(), place.clone());
+    // A schema may come from a pipe.
+    let configured = blocking(move || configure(&given, &at, since, is_attended));
+    let mut config = early
+        .wait("reading the configuration", configured)
+        .await??;
+    early.limit(config.ends_at());
+    if config.configuration.settings.screen_reader
+        && let Some((terminal, _)) = &terminal
+    {
+        terminal.print_once();
+    }
+    if !args.which.resume {
+        config.set_message(message(&args, &mut early).await?);
+    }
+    let watch = Watch {
+        terminal,
+        paint,
+        output: Some(args.output),
+        strictness: match (args.strict, args.mode) {
+            (false, _) => Strictness::Off,
+            (true, None) => Strictness::AllRefusals,
+            (true, Some(_)) => Strictness::AllButMode,
+        },
+        root: place.root.clone(),
+        hints: Some(Hints::of(&args, place.elsewhere())),
+    };
+    let (code, _) = watch.begin(&place.engine, config, early).await?;
+    Ok(code)
+}
+
+/// Reads all but the message. Blocks on files.
+fn configure(
+    args: &args::RunArgs,
+    place: &CommandContext,
+    since: Instant,
+    is_attended: bool,
+) -> Result<TurnConfig, CommandFailure> {
+    let target = target(args, place)?;
     let before = match &target {
         ConversationTarget::New => TurnOptions::default(),
         ConversationTarget::Existing(conversation) => before(conversation, args.which.resume)?,
     };
-    let options = merge_options(&args, before, place)?;
-    let start = start(&args)?;
+    let options = merge_options(args, before, place)?;
     let request = TurnRequest {
         layers: Layers {
-            flags: config_flags(&args, &options),
+            flags: config_flags(args, &options),
             trusted_by: if args.trust {
                 TrustedBy::Run
             } else {
@@ -64,32 +109,28 @@ pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, Comm
             unsandboxed: args.unsandboxed,
         },
         options,
-        client: terminal.is_some().then(Client::terminal),
-        ..TurnRequest::new(place.root.clone(), target, start)
+        client: is_attended.then(Client::terminal),
+        since,
+        ..TurnRequest::new(place.root.clone(), target, start(args))
     };
-    let watch = Watch {
-        terminal,
-        paint,
-        output: Some(args.output),
-        strictness: match (args.strict, args.mode) {
-            (false, _) => Strictness::Off,
-            (true, None) => Strictness::AllRefusals,
-            (true, Some(_)) => Strictness::AllButMode,
-        },
-        root: place.root.clone(),
-        hints: Some(Hints::of(&args, place.elsewhere())),
-    };
-    let config = place.engine.configure(request)?;
-    let (code, _) = watch.begin(&place.engine, config).await?;
-    Ok(code)
+    Ok(place.engine.configure(request)?)
 }
 
-/// Opens the terminal for prompts, if standard error, which shows what runs, is a terminal too.
-pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, Answers)> {
-    if forbidden || !io::stderr().is_terminal() {
+/// Opens the terminal for prompts. A job in the background whose notes go elsewhere is one that nobody looks at.
+#[must_use]
+pub fn open_terminal(forbidden: bool) -> Option<(Terminal, Answers)> {
+    if forbidden {
         return None;
     }
-    Terminal::open(paint).ok()
+    let tty = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+        .ok()?;
+    if !io::stderr().is_terminal() && is_in_background(&tty) {
+        return None;
+    }
+    Terminal::open(tty).ok()
 }
 
 /// The conversation that receives the message or whose last turn is resumed.
@@ -192,24 +233,38 @@ fn choice_name(choice: &ToolChoice) -> String {
     }
 }
 
-fn start(args: &args::RunArgs) -> Result<TurnStart, CommandFailure> {
-    if args.which.resume {
-        let answers = args.answers.iter().filter_map(|answer| match answer {
-            AnswerFlag::Prompt { id, text } => Some((PromptId(id.clone()), text.clone())),
-            AnswerFlag::Configured { .. } => None,
-        });
-        return Ok(TurnStart::Resume {
-            answers: answers.collect(),
-        });
+/// The start of the turn, as far as it is known before standard input is read.
+fn start(args: &args::RunArgs) -> TurnStart {
+    if !args.which.resume {
+        return TurnStart::message(String::new());
     }
-    let stdin = Stdin::of_process();
-    let message = message::gather(
-        args.message.as_deref(),
-        &args.attach,
-        stdin,
-        io::stdin().lock(),
-    )
-    .map_err(CommandFailure::usage)?;
+    let answers = args.answers.iter().filter_map(|answer| match answer {
+        AnswerFlag::Prompt { id, text } => Some((PromptId(id.clone()), text.clone())),
+        AnswerFlag::Configured { .. } => None,
+    });
+    TurnStart::Resume {
+        answers: answers.collect(),
+    }
+}
+
+/// The user's message. What was found on standard input is announced.
+async fn message(
+    args: &Arc<args::RunArgs>,
+    early: &mut EarlyEnds,
+) -> Result<TurnStart, CommandFailure> {
+    let (stdin, given) = (Stdin::of_process(), args.clone());
+    let gathered = blocking(move || {
+        let (prompt, input) = (given.message.as_deref(), io::stdin().lock());
+        message::gather(prompt, &given.attach, stdin, input).map_err(CommandFailure::usage)
+    });
+    let awaited = match stdin {
+        Stdin::Given => "waiting for the end of standard input; `</dev/null` runs without it",
+        Stdin::NotGiven => "waiting for the message",
+    };
+    let message = early.wait(awaited, gathered).await??;
+    if let Some(used) = message.stdin {
+        note(&used.line(stdin_is_shared()));
+    }
     Ok(TurnStart::Message {
         text: message.text,
         attachments: message.attachments,

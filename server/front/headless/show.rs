@@ -8,9 +8,8 @@ mod tests;
 
 use std::{collections::HashMap, fmt::Write as _, path::PathBuf};
 
-use aside_base::visible::{one_line, visible};
+use aside_base::visible::{one_line, readable};
 use aside_turn::record::{Level, Outcome, Status};
-use url::Url;
 
 use super::{
     hints::{self, Hints},
@@ -19,6 +18,7 @@ use super::{
     refused::refused,
     wrap::wrapped,
 };
+use crate::front::uri::file_path;
 use crate::front::wire::{
     CallStatus, InquiryStatus, Prompt, QuestionUpdate, ShownChange, TurnCompleted, TurnUsage,
     Update,
@@ -153,7 +153,7 @@ impl Show {
             return self.end_stream(shown);
         }
         let mut lines = String::new();
-        for line in visible(words.trim()).lines() {
+        for line in readable("", words.trim()).lines() {
             let _ = writeln!(lines, "{}", self.paint.dim(line));
         }
         shown.push(ShownText::Note(lines));
@@ -186,6 +186,19 @@ impl Show {
         (nothing_empty(shown), is_shown)
     }
 
+    /// Changed files, relative to the workspace.
+    #[must_use]
+    pub fn changed(&self) -> &[String] {
+        &self.changed
+    }
+
+    /// The refusals, a line each.
+    #[must_use]
+    pub fn refusals(&self, end: &TurnCompleted) -> String {
+        let line = |refusal| format!("{} {}\n", self.paint.yellow("refused:"), refused(refusal));
+        end.refusals.iter().map(line).collect()
+    }
+
     /// Returns the text for the end of the turn, without the answer of a completed one.
     pub fn end(&mut self, end: &TurnCompleted) -> Vec<ShownText> {
         let mut shown = Vec::new();
@@ -198,13 +211,8 @@ impl Show {
             lines.push_str(&line);
             lines.push('\n');
         };
-        for refusal in &end.refusals {
-            say(format!(
-                "{} {}",
-                self.paint.yellow("refused:"),
-                refused(refusal)
-            ));
-        }
+        let refusals = self.refusals(end);
+        refusals.lines().map(str::to_owned).for_each(&mut say);
         for prompt in &end.prompts {
             let (label, text) = (one_line(&prompt.label), one_line(&prompt.text));
             say(format!("{} {label}: {text}", self.paint.yellow("waits:")));
@@ -244,7 +252,7 @@ impl Show {
 
     fn note_changed(&mut self, changes: &[ShownChange]) {
         for ShownChange { uri, .. } in changes {
-            let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
+            let path = file_path(uri);
             let name = path.map_or_else(
                 || uri.clone(),
                 |path| {

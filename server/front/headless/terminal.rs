@@ -5,6 +5,9 @@
 //! reply can reach a prompt that was not on the screen. [`super::ask`] interprets the replies. Status lines are erased
 //! before anything else is written.
 //!
+//! In the background the terminal is another's: nothing is read from it, its modes stay, nothing is drawn on it, and a
+//! prompt waits until the process is in the foreground.
+//!
 //! Invariant: nothing typed before a prompt was shown answers it, and the terminal's modes are restored after every
 //! line.
 
@@ -15,31 +18,42 @@ mod typed;
 use std::{
     collections::VecDeque,
     fs::File,
-    io::{self, PipeReader, PipeWriter, Read, Write},
+    io::{self, IsTerminal, PipeReader, PipeWriter, Read, Write},
     sync::mpsc::{Receiver, Sender, channel},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use aside_base::{
-    system::terminal::{TypingModes, WaitEnd, drop_typed, size, wait},
+    system::terminal::{
+        KeptModes, TypingModes, WaitEnd, drop_typed, is_hung_up, is_in_background, size, wait,
+    },
     visible::one_line,
 };
 use aside_turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     ask::{change, may_settle_others, render, render_after_change},
     drawn::{Drawn, can_move},
     line::TypedText,
     lines::Lines,
-    pager,
+    pager::{RunningPager, pager},
     paint::Paint,
     show::ShownText,
+    wrap::wrapped,
 };
 
 /// Time for which the next prompt is held back after an answer that may settle it too.
 const HOLD_LIMIT: Duration = Duration::from_secs(1);
+/// Time after which a prompt that waits in the background looks for the foreground again: no signal says that it came.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Time after which the end of a pager is looked for again.
+const PAGER_STEP: Duration = Duration::from_millis(50);
+/// What is said in the background in place of a prompt.
+const WAITS: &str = "A question waits, but this job is in the background: `fg` brings it to the foreground; below `timeout`, \
+                     start it with `timeout --foreground`.";
 
 /// A terminal with a person at it. Dropping it removes the open prompt, shows the text that was held back, and restores
 /// the terminal.
@@ -57,23 +71,27 @@ enum Order {
     Ask(Box<Prompt>),
     Dismiss(PromptId, String),
     Show(ShownText),
+    Say(String),
     Live(Vec<String>),
+    PrintOnce,
     GoOn,
     Close,
 }
 
 impl Terminal {
-    /// Opens the terminal of the process. Text for [`Terminal::show`] goes to standard error and output.
+    /// Asks on the terminal of the process. Text for [`Terminal::show`] goes to standard error and output.
     ///
     /// # Errors
-    /// Fails if there is no terminal or it cannot be opened.
-    pub fn open(paint: Paint) -> io::Result<(Self, Answers)> {
-        let tty = File::options().read(true).write(true).open("/dev/tty")?;
+    /// Fails if no thread can be started.
+    pub fn open(tty: File) -> io::Result<(Self, Answers)> {
+        let paint = Paint::of_process(true);
+        let moves = can_move(std::env::var_os("TERM").as_deref());
         let lines = Lines {
             notes: Box::new(io::stderr()),
             answer: Box::new(io::stdout()),
-            drawn: Drawn::new(can_move(std::env::var_os("TERM").as_deref()), paint),
-            pager: pager::pager(std::env::var_os("PAGER").as_deref()),
+            drawn: Drawn::new(moves && io::stderr().is_terminal(), paint),
+            moves,
+            pager: pager(std::env::var_os("PAGER").as_deref()),
         };
         Self::on(tty, lines, paint, HOLD_LIMIT)
     }
@@ -93,6 +111,7 @@ impl Terminal {
             paint,
             woken,
             orders: orders_in,
+            later: VecDeque::new(),
             answers,
             open: VecDeque::new(),
             held: Vec::new(),
@@ -101,6 +120,8 @@ impl Terminal {
             modes: None,
             held_for,
             held_until: None,
+            is_on_screen: false,
+            has_said_waits: false,
         };
         let thread = std::thread::Builder::new()
             .name("terminal".into())
@@ -130,6 +151,11 @@ impl Terminal {
         self.order(Order::Dismiss(prompt, reason));
     }
 
+    /// Says something on the terminal itself, as soon as no prompt is there.
+    pub fn say(&self, text: String) {
+        self.order(Order::Say(text));
+    }
+
     /// Shows text unchanged, as soon as no prompt is on the screen.
     pub fn show(&self, text: ShownText) {
         self.order(Order::Show(text));
@@ -139,6 +165,11 @@ impl Terminal {
     /// shows none.
     pub fn live(&self, lines: Vec<String>) {
         self.order(Order::Live(lines));
+    }
+
+    /// Prints each line once from now on, as on a terminal whose cursor cannot be moved.
+    pub fn print_once(&self) {
+        self.order(Order::PrintOnce);
     }
 
     /// Continues after Ctrl-Z. The program that had the terminal meanwhile may have left other modes, in which even a
@@ -164,6 +195,16 @@ impl Drop for Terminal {
     }
 }
 
+/// How a pager was used for a change.
+enum PagerUse {
+    /// Not at all: the prompt shows the change.
+    Unused,
+    /// The person left it.
+    Left,
+    /// It was ended, because nobody is asked any more.
+    Ended,
+}
+
 /// The state of the thread.
 struct Desk {
     tty: File,
@@ -171,8 +212,10 @@ struct Desk {
     paint: Paint,
     woken: PipeReader,
     orders: Receiver<Order>,
+    /// Orders that came while a pager had the terminal.
+    later: VecDeque<Order>,
     answers: UnboundedSender<(PromptId, PromptAnswer)>,
-    /// Open prompts; the first one is on the screen.
+    /// Open prompts, of which the first one may be on the screen.
     open: VecDeque<Box<Prompt>>,
     /// Text to show when no prompt is on the screen any more.
     held: Vec<ShownText>,
@@ -186,36 +229,72 @@ struct Desk {
     held_for: Duration,
     /// End of the time in which the first prompt is held back, because an answer may have settled it too.
     held_until: Option<Instant>,
+    /// Whether the first prompt is on the screen.
+    is_on_screen: bool,
+    /// Whether the person was told that a prompt waits in the background, since it went there.
+    has_said_waits: bool,
 }
 
 impl Desk {
     fn serve(mut self) -> io::Result<()> {
         loop {
+            while let Some(order) = self.next_order() {
+                if matches!(order, Order::Close) {
+                    return self.close();
+                }
+                self.take(order)?;
+            }
             match self.wait()? {
-                WaitEnd::Woken => {
-                    // Further bytes in the pipe only cause a wake-up without orders.
-                    let _ = self.woken.read(&mut [0; 64])?;
-                    while let Ok(order) = self.orders.try_recv() {
-                        if matches!(order, Order::Close) {
-                            return self.close();
-                        }
-                        self.take(order)?;
+                // Further bytes in the pipe only cause a wake-up without orders.
+                WaitEnd::Woken => drop(self.woken.read(&mut [0; 64])?),
+                WaitEnd::Typed => {
+                    self.look();
+                    if self.is_on_screen {
+                        self.read()?;
                     }
                 }
-                WaitEnd::Typed => self.read()?,
                 WaitEnd::TimeUp => self.present()?,
             }
         }
     }
 
+    fn next_order(&mut self) -> Option<Order> {
+        let later = self.later.pop_front();
+        later.or_else(|| self.orders.try_recv().ok())
+    }
+
     /// Waits for orders and, while a prompt is on the screen, for input.
     fn wait(&self) -> io::Result<WaitEnd> {
-        let is_on_screen = !self.open.is_empty() && self.held_until.is_none();
-        let left = self.held_until.map(|until| until - Instant::now());
-        wait(&self.woken, is_on_screen.then_some(&self.tty), left)
+        let left = match self.held_until {
+            Some(until) => Some(until - Instant::now()),
+            None if self.open.is_empty() || self.is_on_screen => None,
+            None => Some(LOOK_AGAIN),
+        };
+        wait(&self.woken, self.is_on_screen.then_some(&self.tty), left)
+    }
+
+    /// Looks whether the terminal is this process's own. Returns whether it is in the background.
+    fn look(&mut self) -> bool {
+        let is_away = is_in_background(&self.tty);
+        if is_away {
+            self.leave_screen();
+        } else {
+            self.has_said_waits = false;
+        }
+        self.lines.drawn.is_away(is_away);
+        is_away
+    }
+
+    /// Forgets what was begun on the screen: another program had it, or has it now.
+    fn leave_screen(&mut self) {
+        self.modes = None;
+        self.typed = None;
+        self.line.clear();
+        self.is_on_screen = false;
     }
 
     fn take(&mut self, order: Order) -> io::Result<()> {
+        self.look();
         match order {
             Order::Ask(prompt) => {
                 self.open.push_back(prompt);
@@ -226,8 +305,7 @@ impl Desk {
                 }
             }
             Order::Dismiss(id, reason)
-                if self.held_until.is_none()
-                    && self.open.front().is_some_and(|prompt| prompt.id == id) =>
+                if self.is_on_screen && self.open.front().is_some_and(|prompt| prompt.id == id) =>
             {
                 let gone = self
                     .paint
@@ -250,6 +328,13 @@ impl Desk {
                 self.held.push(text);
                 Ok(())
             }
+            Order::Say(text) => self.write(&text),
+            Order::PrintOnce => {
+                self.lines.erase(self.width())?;
+                self.lines.drawn = Drawn::new(false, self.paint);
+                self.lines.moves = false;
+                Ok(())
+            }
             Order::Live(lines) => {
                 self.lines.drawn.wants(lines);
                 if !self.open.is_empty() {
@@ -259,9 +344,8 @@ impl Desk {
                 self.lines.draw(self.width())
             }
             Order::GoOn => {
-                self.modes = None;
-                self.typed = None;
-                self.line.clear();
+                self.leave_screen();
+                self.lines.drawn.forget();
                 if self.held_until.is_some() {
                     return Ok(());
                 }
@@ -276,66 +360,131 @@ impl Desk {
         self.held_until = None;
         self.lines.drawn.wants(Vec::new());
         self.lines.erase(self.width())?;
-        if !self.open.is_empty() {
-            self.open.clear();
+        if self.is_on_screen {
             self.write("\n")?;
         }
+        self.open.clear();
         self.next()
     }
 
     /// Hides input while nothing is asked, so that it does not disturb the status lines.
     fn be_idle(&mut self) -> io::Result<()> {
-        if self.modes.is_none() && self.lines.drawn.can_move() {
+        let may_draw = self.lines.drawn.can_move() && !is_in_background(&self.tty);
+        if self.modes.is_none() && may_draw {
             self.modes = TypingModes::idle(&self.tty)?;
         }
         Ok(())
     }
 
-    /// Shows the first prompt.
+    /// Shows the first prompt, or says that it waits.
     fn present(&mut self) -> io::Result<()> {
         self.held_until = None;
-        let Some(prompt) = self.open.front() else {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        if self.look() {
+            return self.wait_in_background();
+        }
+        let Some(prompt) = self.open.front().cloned() else {
             return Ok(());
         };
         // The original modes are restored first, so that the new ones restore them in turn.
         self.modes = None;
         self.lines.erase(self.width())?;
-        let shown = match self.in_pager(prompt) {
-            true => render_after_change(prompt, self.paint, self.width()),
-            false => render(prompt, self.paint, self.width()),
+        let shown = match self.in_pager(&prompt)? {
+            PagerUse::Left => render_after_change(&prompt, self.paint, self.width()),
+            PagerUse::Unused => render(&prompt, self.paint, self.width()),
+            PagerUse::Ended => return Ok(()),
         };
+        if self.look() {
+            return self.wait_in_background();
+        }
         if prompt.answer_type == AnswerType::Secret {
             self.modes = Some(TypingModes::unseen(&self.tty)?);
-        } else if self.lines.drawn.can_move() {
+        } else if self.lines.moves {
             self.modes = Some(TypingModes::edited(&self.tty)?);
             self.typed = Some(TypedText::answering(&prompt.answer_type));
         }
         drop_typed(&self.tty)?;
+        self.is_on_screen = true;
         self.write(&shown)
     }
 
-    /// Shows the change of a prompt in the user's pager if it is longer than the screen. Returns false if it is shorter
-    /// or the pager fails.
-    fn in_pager(&self, prompt: &Prompt) -> bool {
+    /// Says once that a prompt waits for the foreground.
+    fn wait_in_background(&mut self) -> io::Result<()> {
+        if is_hung_up(&self.tty)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if std::mem::replace(&mut self.has_said_waits, true) {
+            return Ok(());
+        }
+        let said = wrapped(WAITS, "", "", self.width());
+        self.write(&format!("\n{said}\n"))
+    }
+
+    /// Shows the change of a prompt in the user's pager if it is longer than the screen.
+    fn in_pager(&mut self, prompt: &Prompt) -> io::Result<PagerUse> {
         let (Some(pager), Some(change)) = (&self.lines.pager, change(prompt, self.paint)) else {
-            return false;
+            return Ok(PagerUse::Unused);
         };
         let (_, rows) = size(&self.tty);
-        if change.lines().count() <= rows {
-            return false;
+        let width = self.width();
+        let taken = change
+            .lines()
+            .map(|line| line.width().div_ceil(width).max(1));
+        if taken.sum::<usize>() <= rows {
+            return Ok(PagerUse::Unused);
         }
-        let shown = pager::show(pager, &change, &self.tty);
-        if let Err(error) = &shown {
+        let modes = KeptModes::of(&self.tty)?;
+        let running = RunningPager::start(pager, change, &self.tty);
+        let used = running.and_then(|running| self.attend(running, prompt));
+        if !matches!(used, Ok(PagerUse::Left)) {
+            modes.restore(&self.tty);
+        }
+        used.or_else(|error| {
             tracing::warn!(target: "aside::terminal", %error, "a change is shown without the pager");
+            Ok(PagerUse::Unused)
+        })
+    }
+
+    /// Waits for the person to leave a pager, and ends it when the prompt is withdrawn or the terminal is not needed any
+    /// more.
+    fn attend(&mut self, mut pager: RunningPager, prompt: &Prompt) -> io::Result<PagerUse> {
+        let mut was_away = false;
+        loop {
+            if pager.has_ended()? {
+                return Ok(PagerUse::Left);
+            }
+            let is_away = is_in_background(&self.tty);
+            if was_away && !is_away {
+                // The terminal stopped it.
+                pager.go_on()?;
+            }
+            was_away = is_away;
+            if wait(&self.woken, None, Some(PAGER_STEP))? == WaitEnd::Woken {
+                let _ = self.woken.read(&mut [0; 64])?;
+            }
+            while let Ok(order) = self.orders.try_recv() {
+                let is_over = match &order {
+                    Order::Close => true,
+                    Order::Dismiss(id, _) => *id == prompt.id,
+                    _ => false,
+                };
+                // The pager goes on by itself.
+                if !matches!(order, Order::GoOn) {
+                    self.later.push_back(order);
+                }
+                if is_over {
+                    pager.end()?;
+                    return Ok(PagerUse::Ended);
+                }
+            }
         }
-        shown.is_ok()
     }
 
     /// Removes the first prompt and shows the next one.
     fn next(&mut self) -> io::Result<()> {
-        self.modes = None;
-        self.typed = None;
-        self.line.clear();
+        self.leave_screen();
         self.open.pop_front();
         if self.open.is_empty() {
             self.lines.drawn.wrote("\n");

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use aside_base::system::signals::{ContinueSignal, EndSignal, EndSignals};
+use aside_base::{
+    system::signals::{ContinueSignal, EndSignal, EndSignals},
+    visible::one_line,
+};
 use aside_tool::sandbox::{Missing, SandboxRules};
 use aside_turn::{
     effect::{DismissReason, End},
@@ -19,11 +22,12 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     args::Output,
     drawn::cut,
-    exit::{Strictness, exit_code},
+    early::EarlyEnds,
+    exit::{REFUSED, Strictness, exit_code},
     failure::CommandFailure,
     hints::Hints,
-    live::Live,
-    output::OutputWriter,
+    live::{IN_LOG, Live, ON_TERMINAL},
+    output::{OutputWriter, RunFacts, since},
     paint::Paint,
     place::TRUST,
     show::{AboutTurn, Show, ShownText},
@@ -31,12 +35,15 @@ use super::{
     terminal::{Answers, Terminal},
 };
 use crate::{
-    engine::{Engine, StartedTurn, TurnConfig, TurnMessage},
+    engine::{Engine, StartedTurn, TurnConfig, TurnMessage, TurnNotice},
     front::{
         notices::notice_text,
-        wire::{self, TurnCompleted, TurnRef, changes::KeptTexts},
+        wire::{self, TurnCompleted, TurnRef, TurnUsage, changes::KeptTexts},
     },
 };
+
+/// Columns of a printed line in a log.
+const LOG_WIDTH: usize = 500;
 
 /// Explains why commands needed approval, and how they can run without it.
 async fn approval_hint(
@@ -91,6 +98,13 @@ struct Watched {
     /// Status lines of the terminal.
     lines: Vec<String>,
     writer: Option<OutputWriter>,
+    facts: RunFacts,
+    /// Start of the run.
+    since: Instant,
+    /// What earlier runs of the turn used.
+    used_before: TurnUsage,
+    /// Whether files are not as an earlier run of the turn left them.
+    has_moved: bool,
     /// Set when standard output could not be written.
     cut_off: Option<CommandFailure>,
 }
@@ -103,11 +117,20 @@ impl Watch {
     pub async fn begin(
         self,
         engine: &Engine,
-        config: TurnConfig,
+        mut config: TurnConfig,
+        mut early: EarlyEnds,
     ) -> Result<(u8, TurnRef), CommandFailure> {
-        let mut signals = EndSignals::listen().map_err(no_signals)?;
+        let awaited = match config.servers().join(", ").as_str() {
+            "" => "looking for a model".to_owned(),
+            names => format!("starting the MCP servers: {}", one_line(names)),
+        };
+        // The limit is the engine's too, which knows what it waits for.
+        early.limit(None);
+        let prepared = Box::pin(config.prepare(engine));
+        early.wait(&awaited, prepared).await??;
+        let mut signals = early.signals;
         let mut continued = ContinueSignal::listen().map_err(no_signals)?;
-        let sandbox = config.sandbox(engine).ok();
+        let (sandbox, since) = (config.sandbox(engine).ok(), config.since());
         let mode = config.mode().unwrap_or_default();
         let out_is_terminal = io::stdout().is_terminal();
         // An answer that must match a schema is data, and written when it is complete.
@@ -135,6 +158,13 @@ impl Watch {
             live: Live::new(Instant::now()),
             kept: Arc::new(kept),
             lines: Vec::new(),
+            facts: RunFacts {
+                model: started.model.clone(),
+                ..RunFacts::default()
+            },
+            since,
+            used_before: started.used_before.into(),
+            has_moved: false,
             writer: self
                 .output
                 .map(|output| OutputWriter::new(output, out_is_terminal, turn.clone())),
@@ -188,7 +218,10 @@ impl Watch {
                         {
                             watched.warn(hint);
                         }
-                        let code = exit_code(&end, self.strictness, last);
+                        let code = match exit_code(&end, self.strictness, last) {
+                            0 if watched.has_moved && self.strictness != Strictness::Off => REFUSED,
+                            code => code,
+                        };
                         watched.end(end)?;
                         watched.rest(started, &mut signals).await;
                         return Ok((code, turn));
@@ -202,7 +235,10 @@ impl Watch {
 impl Watched {
     async fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
-            TurnMessage::Notice(notice) => self.warn(notice_text(&notice, &TRUST)),
+            TurnMessage::Notice(notice) => {
+                self.has_moved |= matches!(notice, TurnNotice::Moved(_));
+                self.warn(notice_text(&notice, &TRUST));
+            }
             TurnMessage::Update(update) => self.update(update),
             TurnMessage::Edited { call_id, edits } => {
                 let edited = self.kept.clone().edited(call_id, edits).await;
@@ -233,6 +269,14 @@ impl Watched {
     }
 
     fn update(&mut self, update: wire::Update) {
+        match &update {
+            wire::Update::Usage(_) => self.facts.steps += 1,
+            wire::Update::Notice {
+                level: Level::Warning,
+                text,
+            } => self.facts.warnings.push(text.clone()),
+            _ => {}
+        }
         let printed = self.printed_by_failed(&update);
         self.live.update(&update, Instant::now());
         if !self.lines.is_empty() {
@@ -251,7 +295,8 @@ impl Watched {
         }
     }
 
-    /// Last output lines of a call that failed, for the terminal that would have shown them.
+    /// Last output lines of a call that failed. A log without a terminal, which showed none while the call ran, gets more
+    /// of them.
     fn printed_by_failed(&self, update: &wire::Update) -> Vec<ShownText> {
         let wire::Update::ToolResult {
             call_id,
@@ -263,14 +308,19 @@ impl Watched {
             return Vec::new();
         };
         let has_failed = *status == Status::Error || exit_status.is_some_and(|status| status != 0);
-        if !has_failed || self.terminal.is_none() {
+        if !has_failed {
             return Vec::new();
         }
-        let width = match columns(io::stderr()) {
-            0 => 80,
-            columns => columns,
+        let width = match (columns(io::stderr()), &self.terminal) {
+            (0, Some(_)) => 80,
+            (0, None) => LOG_WIDTH,
+            (columns, _) => columns,
         };
-        let lines = self.live.printed(call_id).into_iter();
+        let most = match self.terminal {
+            Some(_) => ON_TERMINAL,
+            None => IN_LOG,
+        };
+        let lines = self.live.printed(call_id, most).into_iter();
         let lines = lines.map(|line| self.show.quiet(cut(&line, width)));
         lines.map(ShownText::Note).collect()
     }
@@ -293,14 +343,23 @@ impl Watched {
 
     fn end(&mut self, end: End) -> Result<(), CommandFailure> {
         let completed = TurnCompleted::new(&self.turn, end);
+        self.facts.changed = self.show.changed().to_vec();
+        self.facts.run_usage = since(&self.used_before, &completed.usage);
+        let took = self.since.elapsed().as_millis();
+        self.facts.duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
         let (rest, is_shown) = self.show.answer(&completed);
         self.say(rest);
-        // The status lines are erased before the answer is written.
         let terminal = self.terminal.take();
+        if let Some(terminal) = &terminal
+            && !io::stderr().is_terminal()
+        {
+            terminal.say(self.show.refusals(&completed));
+        }
+        // The status lines are erased before the answer is written.
         drop(terminal);
         let written = match (self.cut_off.take(), self.writer.take()) {
             (Some(failure), _) => Err(failure),
-            (None, Some(writer)) if !is_shown => write(&writer.end(&completed)),
+            (None, Some(writer)) if !is_shown => write(&writer.end(&completed, &self.facts)),
             (None, _) => Ok(()),
         };
         let shown = self.show.end(&completed);
@@ -372,7 +431,7 @@ async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptA
 
 fn no_signals(error: io::Error) -> CommandFailure {
     CommandFailure::internal(format!(
-        "cannot handle signals such as Ctrl-C: {error}; try again"
+        "cannot handle the signal that continues a stopped program: {error}; try again"
     ))
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aside_base::lock;
+use tokio_util::sync::CancellationToken;
 
 /// The turns that are about to begin. Clones share one list.
 #[derive(Clone, Default)]
@@ -26,6 +27,8 @@ struct ExpectedTurn {
     is_cancelled: bool,
     /// Ids by which it may have been cancelled.
     cancelled: HashSet<String>,
+    /// Cancelled with the turn, so that it waits for no server.
+    waits: CancellationToken,
 }
 
 /// Knowledge about the id of a turn that is about to begin.
@@ -46,8 +49,13 @@ pub(super) struct PendingTurn {
 }
 
 impl PendingTurns {
-    /// Registers a turn in this conversation, or a new one.
-    pub(super) fn add(&self, id: ExpectedId, conversation: Option<String>) -> PendingTurn {
+    /// Registers a turn in this conversation, or a new one. `waits` is cancelled if the turn is.
+    pub(super) fn add(
+        &self,
+        id: ExpectedId,
+        conversation: Option<String>,
+        waits: CancellationToken,
+    ) -> PendingTurn {
         let mut list = lock(&self.0);
         list.next += 1;
         let number = list.next;
@@ -57,6 +65,7 @@ impl PendingTurns {
             conversation,
             is_cancelled: false,
             cancelled: HashSet::new(),
+            waits,
         });
         PendingTurn {
             all: self.clone(),
@@ -70,6 +79,7 @@ impl PendingTurns {
         let mut may_be = false;
         for expected in list.turns.iter_mut().filter(|it| it.may_be(turn)) {
             expected.cancelled.insert(turn.to_owned());
+            expected.waits.cancel();
             may_be = true;
         }
         may_be
@@ -80,6 +90,7 @@ impl PendingTurns {
         for expected in &mut lock(&self.0).turns {
             if conversation.is_none() || expected.conversation.as_deref() == conversation {
                 expected.is_cancelled = true;
+                expected.waits.cancel();
             }
         }
     }
@@ -126,13 +137,18 @@ mod tests {
     #[test]
     fn a_turn_can_be_cancelled_before_it_begins() {
         let turns = PendingTurns::default();
-        let given = turns.add(ExpectedId::Given("mine".into()), None);
-        let unknown = turns.add(ExpectedId::Unknown, Some("c1".into()));
+        let tokens: [CancellationToken; 3] = Default::default();
+        let add = |at: usize, id, conversation: Option<&str>| {
+            turns.add(id, conversation.map(Into::into), tokens[at].clone())
+        };
+        let given = add(0, ExpectedId::Given("mine".into()), None);
+        let unknown = add(1, ExpectedId::Unknown, Some("c1"));
         assert!(!turns.cancel("other") && turns.lane("other").is_none());
         assert!(turns.cancel("mine"));
         assert_eq!(turns.lane("mine").as_deref(), Some(""));
         assert!(given.is_cancelled("mine") && !unknown.is_cancelled("mine"));
-        let resumed = turns.add(ExpectedId::OnRecord, Some("c2".into()));
+        assert!(tokens[0].is_cancelled() && !tokens[1].is_cancelled());
+        let resumed = add(2, ExpectedId::OnRecord, Some("c2"));
         assert!(turns.cancel("other"));
         assert_eq!(turns.lane("other").as_deref(), Some("c2"));
         assert!(resumed.is_cancelled("other") && !resumed.is_cancelled("another"));

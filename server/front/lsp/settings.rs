@@ -17,6 +17,7 @@ use aside_base::lock;
 use serde_json::Value;
 use tower_lsp::lsp_types::{Url, WorkspaceFoldersChangeEvent};
 
+use crate::front::uri::file_of;
 use crate::{
     engine::{Engine, Layers, TrustedBy, start::trust::WorkspaceConfig},
     front::{
@@ -68,8 +69,10 @@ impl EditorWorkspace {
     pub(super) fn folders_changed(&self, event: WorkspaceFoldersChangeEvent) {
         let mut folders = lock(&self.folders);
         for removed in event.removed {
-            let path = removed.uri.to_file_path();
-            folders.retain(|folder| folder.to_file_path() != path);
+            let path = file_of(&removed.uri);
+            folders.retain(|folder| {
+                *folder != removed.uri && (path.is_none() || file_of(folder) != path)
+            });
         }
         folders.extend(event.added.into_iter().map(|folder| folder.uri));
     }
@@ -165,8 +168,7 @@ impl EditorWorkspace {
 
     fn folders(&self) -> Vec<PathBuf> {
         let folders = lock(&self.folders);
-        let paths = folders.iter().map(Url::to_file_path);
-        let mut paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
+        let mut paths: Vec<PathBuf> = folders.iter().filter_map(file_of).collect();
         // Clients name their root folder twice.
         paths.dedup();
         paths

@@ -14,15 +14,24 @@ use crate::{
     },
 };
 
+/// Reasons for which a turn that is about to begin waits for nothing any more.
+pub(in crate::front) struct StartEnds<'a> {
+    /// Cancelled when the client is gone.
+    pub(in crate::front) gone: &'a CancellationToken,
+    /// Cancelled when the turn is.
+    pub(in crate::front) cancelled: &'a CancellationToken,
+}
+
 /// Starts a turn in the order of the requests about its conversation. Later handlers do not wait for it. `configure`
-/// blocks on files. Once the client is `gone`, nothing starts.
+/// blocks on files. One of its `ends` ends the wait for a
+/// model and for MCP servers, and then nothing starts.
 ///
 /// # Errors
 /// Fails if the turn cannot start; nothing of it remains then.
 pub(in crate::front) async fn start_in_order(
     engine: &Engine,
     disk: &DiskWork,
-    gone: &CancellationToken,
+    ends: StartEnds<'_>,
     conversation: &str,
     configure: impl FnOnce() -> Result<TurnConfig> + Send + 'static,
 ) -> Result<StartedTurn> {
@@ -31,16 +40,16 @@ pub(in crate::front) async fn start_in_order(
     let mut place = unless_withdrawn(place).await?;
     let configured = disk.run(move || {
         let config = configure()?;
-        Ok((config.knows_model(), config))
+        Ok((config.is_prepared(), config))
     });
-    let (knows_model, mut config) = configured.await?;
-    if !knows_model {
-        // Finding the model may take seconds. The conversation can be read meanwhile, but no other turn starts in it.
+    let (is_prepared, mut config) = configured.await?;
+    if !is_prepared {
+        // A model and servers may take many seconds. The conversation can be read meanwhile, but no other turn starts in it.
         drop(place);
-        unless_withdrawn(Box::pin(config.find_model())).await??;
-        if gone.is_cancelled() {
-            return Err(RequestError::Withdrawn);
-        }
+        let prepared = Box::pin(config.prepare(engine));
+        let prepared = ends.cancelled.run_until_cancelled(prepared);
+        let prepared = unless_withdrawn(ends.gone.run_until_cancelled(prepared)).await?;
+        prepared.flatten().ok_or(RequestError::Withdrawn)??;
         place = disk.enter(conversation).await;
     }
     let (engine, runtime) = (engine.clone(), Handle::current());

@@ -31,6 +31,7 @@ impl Prompt {
             exclusive: prompt.exclusive,
             source: prompt.source,
             preview: prompt.preview,
+            turn_permits: prompt.turn_permits,
             position: Position { n, of },
             resumable: None,
         }

@@ -29,7 +29,7 @@ mod tests;
 pub use aside_turn::{
     effect::{
         CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate, ShownChange,
-        TurnUsage, Update,
+        TurnPermission, TurnUsage, Update,
     },
     input::Preview,
 };
@@ -132,6 +132,9 @@ pub struct Prompt {
     /// Preview of the call, or of the result to deliver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
+    /// What the answer `turn` permits, where that is offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_permits: Option<TurnPermission>,
     /// Place of this prompt among the waiting ones.
     pub position: Position,
     /// Only in `aside/prompt/pending`: its turn must be resumed first.

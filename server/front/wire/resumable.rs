@@ -9,7 +9,7 @@ use aside_turn::{
 };
 use serde_json::Value;
 
-use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnRef};
+use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnPermission, TurnRef};
 
 /// The open prompts of a turn, in order. `label` gives the header of a tool's question, where the tool has one for
 /// it.
@@ -64,6 +64,7 @@ fn prompt(
         }
         PromptSubject::RunTool { diff, .. } => {
             prompt.kind = PromptKind::RunTool;
+            prompt.turn_permits = Some(TurnPermission::of(*diff));
             prompt.answer_type = AnswerType::Select {
                 options: Permission::words(*diff),
             };
@@ -118,6 +119,7 @@ fn bare(id: &PromptId, of: &TurnRef, call: &CallHistory) -> Prompt {
             name: call.tool().to_owned(),
         },
         preview: None,
+        turn_permits: None,
         position: Position { n: 0, of: 0 },
         resumable: Some(true),
     }

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use aside_turn::{
-    effect, input,
+    effect::{self, TurnPermission},
+    input,
     record::{By, CallKey, Level, PromptId, Reason, Status},
     response,
 };
@@ -289,6 +290,7 @@ fn a_prompt_of_the_turn_is_the_prompt_that_clients_are_sent() {
             old: "use b;\nuse a;\n".into(),
             new: "use a;\nuse b;\n".into(),
         }),
+        turn_permits: Some(TurnPermission::Edits),
         position: (1, 1),
     };
     let written = serde_json::to_string(&Prompt::new(&turn(), prompt)).expect("text");

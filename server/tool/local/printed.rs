@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aside_base::visible::printable;
+use aside_base::visible::{printable, printed};
 use aside_turn::{
     effect::CallWork,
     input::{ToolOutcome, ToolOutput},
@@ -187,7 +187,7 @@ impl TextBounds<'_> {
             text.truncate(text.floor_char_boundary(end));
             text += &format!("\n[The rest of {} bytes is not kept.]", output.total());
         }
-        fitted(self.context, printable(text.as_bytes()))
+        fitted(self.context, printed(text.as_bytes()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! An output whose head and tail are kept, however long it gets.
 
-use aside_base::visible::printable;
+use aside_base::visible::printed;
 
 use crate::{ToolContext, output::rest};
 
@@ -65,7 +65,14 @@ impl BoundedOutput {
         let (head, tail) = (self.head, self.tail);
         let shown = (head + tail) as u64;
         if self.total <= shown {
-            return printable(&self.start);
+            return printed(&self.start);
+        }
+        if self.is_whole() {
+            // Most of it may be bars of progress.
+            let text = printed(&self.start);
+            if text.len() as u64 <= shown {
+                return text;
+            }
         }
         let blob = (context.keep_blob)(&self.start);
         let cut = self.end.len().saturating_sub(tail);
@@ -81,8 +88,8 @@ impl BoundedOutput {
         let rest = rest(blob, head, &kept);
         format!(
             "{}\n[{left_out} of {total} bytes are left out here{rest}]\n{}",
-            printable(&self.start[..head]),
-            printable(&last)
+            printed(&self.start[..head]),
+            printed(&last)
         )
     }
 }

@@ -9,7 +9,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -34,12 +34,14 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use super::editor::Buffer;
 
 mod guard;
+mod meant;
 mod names;
 pub(super) mod protected;
 mod protection;
 mod write;
 
 use guard::{Guard, Guarded};
+use meant::unlikely;
 
 /// Maximum size in bytes of a file that is read whole. Larger files can only be searched.
 pub const MAX_FILE: u64 = 16 << 20;
@@ -107,6 +109,14 @@ pub enum PathError {
     /// The path is not beneath the root.
     #[error("`{0}` is outside the workspace; use a path inside it")]
     Outside(String),
+    /// Nobody would name a file so.
+    #[error("`{path}` is no name of a file here: {why}")]
+    NoName {
+        /// The path as the model named it.
+        path: String,
+        /// The reason, and what to write instead.
+        why: &'static str,
+    },
     /// Tools never write to this place.
     #[error("`{0}` is protected and cannot be changed by a tool; ask the user to change it")]
     Protected(String),
@@ -409,6 +419,10 @@ impl Workspace {
     /// The real path from the root of a missing file: the real path of the nearest existing folder, and the rest as it
     /// was written.
     fn absent(&self, path: &str, inside: &Path) -> Result<String, PathError> {
+        if let Some(why) = unlikely(inside) {
+            let path = path.to_owned();
+            return Err(PathError::NoName { path, why });
+        }
         if self.dir.symlink_metadata(inside).is_ok() {
             let why = "it is a link that leads nowhere".to_owned();
             return Err(PathError::Failed {
@@ -438,28 +452,6 @@ impl Workspace {
                 Err(error) => return Err(refusal(path, &error)),
             }
         }
-    }
-
-    /// Converts a path for opening beneath the root.
-    fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
-        let outside = || PathError::Outside(path.to_owned());
-        let mut inside = Path::new(path);
-        if inside.is_absolute() {
-            let stripped = inside.strip_prefix(&self.path);
-            inside = stripped
-                .or_else(|_| inside.strip_prefix(&self.given))
-                .map_err(|_| outside())?;
-        }
-        // A leading `..` can only lead out; later ones are decided by the descriptor.
-        if inside.components().next() == Some(Component::ParentDir) {
-            return Err(outside());
-        }
-        let empty = inside.as_os_str().is_empty();
-        Ok(if empty {
-            PathBuf::from(".")
-        } else {
-            inside.to_owned()
-        })
     }
 
     /// The real path from the root of an opened file or folder.

@@ -52,6 +52,7 @@ impl CallIdentity {
             exclusive: true,
             source: rules.source(&self.tool),
             preview: None,
+            turn_permits: None,
             position: (0, 0),
         }
     }

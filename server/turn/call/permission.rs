@@ -7,7 +7,7 @@ use crate::{
         prompt::{CallEnding, NO_FITTING_ANSWER, WaitingPrompt},
     },
     context::Context,
-    effect::{DismissReason, Prompt, PromptKind},
+    effect::{DismissReason, Prompt, PromptKind, TurnPermission},
     input::{Prepared, Preview, PromptAnswer},
     question::{AnswerType, Misfit},
     record::{
@@ -205,6 +205,7 @@ impl PermissionPrompt {
         let said: Vec<&str> = said.map(String::as_str).collect();
         prompt.context = (!said.is_empty()).then(|| said.join("\n"));
         prompt.preview = self.prepared.preview.clone();
+        prompt.turn_permits = Some(TurnPermission::of(shows_diff(&self.prepared)));
         prompt.answer_type = AnswerType::Select {
             options: self.options(),
         };

@@ -17,7 +17,7 @@ pub mod updates;
 pub use request::{CallResult, Message, Request, RequestKind, Sending, SideRequest};
 pub use update::{
     CallStatus, ChangedTexts, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate,
-    ShownChange, TurnUsage, Update,
+    ShownChange, TurnPermission, TurnUsage, Update,
 };
 
 /// Something to do.
@@ -136,6 +136,8 @@ pub struct Prompt {
     pub source: Source,
     /// Preview of the call, or of the result to deliver.
     pub preview: Option<Preview>,
+    /// What the answer `turn` permits, where that is offered.
+    pub turn_permits: Option<TurnPermission>,
     /// Place among the open prompts of the turn, from 1, and their number.
     pub position: (usize, usize),
 }

@@ -200,6 +200,24 @@ pub enum PromptKind {
     DeliverResult,
 }
 
+/// Calls that a permission for the rest of the turn lets run unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnPermission {
+    /// The same call again.
+    SameCall,
+    /// All edits.
+    Edits,
+}
+
+impl TurnPermission {
+    /// The permission of a prompt; `diff`: the prompt is about a change of a file.
+    #[must_use]
+    pub fn of(diff: bool) -> Self {
+        if diff { Self::Edits } else { Self::SameCall }
+    }
+}
+
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownChange {

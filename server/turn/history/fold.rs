@@ -186,6 +186,7 @@ impl TurnHistory {
             }
             DirectiveKind::Lost { .. }
             | DirectiveKind::Undone { .. }
+            | DirectiveKind::Moved
             | DirectiveKind::Other { .. } => {}
         }
     }

@@ -57,7 +57,7 @@ impl ModelText {
     }
 
     /// The text of a directive. `what` says what the kind does not: what is wrong with an answer or with a line of
-    /// the log, or what was taken back.
+    /// the log, what was taken back, or which files are other than they were.
     #[must_use]
     pub fn directive(&self, kind: &DirectiveKind, what: &str) -> String {
         let (sentence, tool) = match kind {
@@ -70,6 +70,7 @@ impl ModelText {
             DirectiveKind::ForceAgain { tool } => (Sentence::ForceAgain, tool.as_deref()),
             DirectiveKind::Lost { .. } => (Sentence::Lost, None),
             DirectiveKind::Undone { .. } => (Sentence::Undone, None),
+            DirectiveKind::Moved => (Sentence::Moved, None),
             DirectiveKind::Other { .. } => return what.to_owned(),
         };
         let tool = tool.unwrap_or_default();

@@ -63,6 +63,7 @@ sentences! {
     ForceAgain = "You answered without calling `{tool}`. Call `{tool}` now; do not reply with text alone.";
     ForceAnyAgain = "You answered without calling a tool. Call one now; do not reply with text alone.";
     Lost = "Part of this conversation was lost: {what}";
+    Moved = "While this turn was interrupted, files that it changed became other than it left them: {what}. Read them again before you rely on your changes, and make again what is missing.";
     Undone = "The user took back the changes that {what}. These files are as they were before it.";
     // Compaction.
     Compact = "Stop here and summarise this conversation for yourself: what came so far is replaced by your summary. Use these headings, leave out those without content, and write at most 1500 words.\n\n## Goal\nWhat the user wants, in the user's words.\n## State\nWhat is done, what is under way.\n## Decisions\nWhat was decided, and why.\n## Files\nPaths that matter, and why.\n## Failed\nWhat was tried in vain.\n## Next\nThe next steps.\n## Verbatim\nNames, numbers, commands and errors that must not be paraphrased.\n\nWhat the user said, answered, allowed and refused is kept beside your summary and need not be repeated. Do not call a tool. Reply with the summary alone.";

@@ -39,6 +39,8 @@ pub enum DirectiveKind {
         #[serde(rename = "undone")]
         turn: String,
     },
+    /// Files are not as the turn left them when it was interrupted.
+    Moved,
     /// A kind that this version does not know. The text is sent, and counts for nothing.
     #[serde(untagged)]
     Other {

@@ -53,6 +53,8 @@ pub struct Turn {
     pub(crate) force: Force,
     pub(crate) compactions: Compactions,
     pub(crate) ends_at: Option<Time>,
+    /// Reason of the last retry, until a response is whole.
+    pub(crate) retried_for: Option<String>,
 }
 
 /// Phase of a turn.
@@ -123,6 +125,7 @@ impl Turn {
         } = setup;
         Self {
             ends_at: rules.limits.turn_time.map(|time| now + time),
+            retried_for: None,
             force: Force::new(rules.tool_choice.clone()),
             cx: Context::new(id, rules, client, model_text, now),
             phase: Phase::Calls,
@@ -456,7 +459,10 @@ impl Turn {
 
     fn tick(&mut self) {
         if self.ends_at.is_some_and(|at| at <= self.cx.now) {
-            let text = "The turn's time was over; raise the timeout to let it go on.";
+            let text = match &self.retried_for {
+                None => "The turn's time was over; raise the timeout to let it go on.".to_owned(),
+                Some(why) => format!("The turn's time was over while requests failed: {why}"),
+            };
             let error = TurnError::new(ErrorCode::Limit, text);
             return self.stop(Ending::TimeOver, Conclusion::failed(error));
         }

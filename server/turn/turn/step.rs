@@ -68,6 +68,7 @@ impl Turn {
             streaming.shown = false;
             streaming.response = Response::default();
             let reason = failure.text.clone();
+            self.retried_for = Some(reason.clone());
             return self.cx.tell(Update::Retry {
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
@@ -111,6 +112,7 @@ impl Turn {
     }
 
     fn response_ended(&mut self, response: Response, finish: Finish) {
+        self.retried_for = None;
         self.cx.usage.count(&response.usage);
         self.note_context(&response.usage);
         if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {

@@ -321,3 +321,51 @@ fn a_prompt_that_the_client_withdraws_ends_as_cancelled() {
     assert_eq!(client.stopped(id), "cancelled");
     client.leave();
 }
+
+#[test]
+fn a_prompt_that_waits_for_a_server_is_cancelled_at_once() {
+    let world = TestWorld::new();
+    let model = world.script("always 'Done.'");
+    world.user_config(&format!(
+        "assistant.model = '{model}'\n[mcp.servers.lazy]\ncommand = 'sleep'\nargs = ['1000']\nstartup_seconds = 600\n"
+    ));
+    world.aside(&["trust", "--yes"]).exits(0);
+    let mut client = Client::untrusted(&world, json!({}));
+    let id = client.prompt("Go");
+    client.cancel();
+    assert_eq!(client.stopped(id), "cancelled");
+    client.leave();
+}
+
+#[test]
+fn a_link_says_its_lines_and_only_a_file_has_a_path() {
+    let world = TestWorld::new();
+    let lines: String = (1..=10).map(|n| format!("line {n}\n")).collect();
+    world.write("f.txt", &lines);
+    let mut client = Client::start(&world, "'Done.'", json!({}));
+    let link = |uri: String| json!({ "type": "resource_link", "uri": uri, "name": "x" });
+    let file = world.at("f.txt");
+    let blocks = json!([
+        { "type": "text", "text": "Look at " },
+        link(format!("file://{}#L3:4", file.display())),
+        link("zed:///agent/terminal-selection?lines=4".to_owned()),
+    ]);
+    let session = client.session.clone();
+    let id = client.ask(
+        "session/prompt",
+        json!({ "sessionId": session, "prompt": blocks }),
+    );
+    assert_eq!(client.stopped(id), "end_turn");
+    client.leave();
+    let log = world.log();
+    let message = log.one("user_message");
+    let text = message["text"].as_str().unwrap();
+    assert!(text.contains(&format!("{}:3-4", file.display())), "{text}");
+    assert!(
+        text.contains("zed:///agent/terminal-selection?lines=4"),
+        "{text}"
+    );
+    let attached = message["attachments"].as_array().unwrap();
+    assert_eq!(attached.len(), 1, "{attached:?}");
+    assert_eq!(attached[0]["text"], "line 3\nline 4\n");
+}

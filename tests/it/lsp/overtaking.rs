@@ -330,3 +330,47 @@ fn a_pipe_in_place_of_a_file_holds_nobody_up() {
         client.leave();
     }
 }
+
+/// The settings of a client whose turns need a server that never answers.
+fn with_a_slow_server(world: &TestWorld, limits: &Value) -> Client {
+    let model = world.script("always 'Done.'");
+    let server = json!({ "command": "sleep", "args": ["1000"], "startup_seconds": 600 });
+    let config = json!({
+        "assistant": { "model": model },
+        "mcp": { "servers": { "lazy": server } },
+        "conversation": { "limits": limits },
+    });
+    Client::with(
+        world,
+        prompts(),
+        json!({ "trusted": true, "config": config }),
+    )
+}
+
+#[test]
+fn a_turn_that_waits_for_a_server_does_not_begin_once_it_is_cancelled() {
+    let world = TestWorld::new();
+    let mut client = with_a_slow_server(&world, &json!({}));
+    let start = json!({ "message": "Go", "turnId": "mine" });
+    let given = client.ask("aside/turn/start", start);
+    client.request("aside/turn/cancel", json!({ "turnId": "mine" }));
+    assert_eq!(client.answer(given)["error"]["code"], -32800);
+    let withdrawn = client.ask("aside/turn/start", json!({ "message": "Go" }));
+    client.notify("$/cancelRequest", json!({ "id": withdrawn }));
+    assert_eq!(client.answer(withdrawn)["error"]["code"], -32800);
+    assert!(world.conversations().is_empty(), "nothing of it stays");
+    // Who leaves waits for no server either.
+    client.ask("aside/turn/start", json!({ "message": "Go" }));
+    client.request("shutdown", Value::Null);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.ended(), Some(0));
+}
+
+#[test]
+fn the_time_of_a_turn_covers_the_start_of_its_servers() {
+    let world = TestWorld::new();
+    let mut client = with_a_slow_server(&world, &json!({ "turn_seconds": 1 }));
+    let given = client.ask("aside/turn/start", json!({ "message": "Go" }));
+    let error = client.answer(given)["error"]["message"].clone();
+    assert!(error.as_str().unwrap().contains("lazy"), "{error}");
+}

@@ -24,7 +24,7 @@ fn a_state_directory_that_is_none_is_said() {
         let mut command = world.command(&["run", "-m", &model, "Go"]);
         let done = start(command.env("XDG_STATE_HOME", state))
             .end()
-            .exits(1)
+            .exits(2)
             .writes("");
         assert!(
             done.stderr
@@ -35,6 +35,29 @@ fn a_state_directory_that_is_none_is_said() {
     };
     check("/proc");
     check("/dev/null");
+}
+
+/// A container's user has no home: a turn says so with the code of a wrong configuration, and the doctor still looks at
+/// everything else.
+#[test]
+fn no_home_is_wrong_configuration_and_the_doctor_still_runs() {
+    let world = TestWorld::new();
+    let model = world.script(ANSWERS);
+    let without = |args: &[&str]| {
+        let mut command = world.command(args);
+        command.env_remove("HOME").env_remove("XDG_STATE_HOME");
+        start(&mut command).end()
+    };
+    let done = without(&["run", "-m", &model, "--output", "json", "Go"]).exits(2);
+    assert_eq!(done.json()["error"]["code"], "usage", "{done:?}");
+    assert!(
+        done.stderr.contains("set HOME or XDG_STATE_HOME"),
+        "{done:?}"
+    );
+    let done = without(&["doctor"]).exits(1);
+    for part in ["set HOME or XDG_STATE_HOME", "ok       aside ", "editors"] {
+        assert!(done.stdout.contains(part), "{part}: {done:?}");
+    }
 }
 
 #[test]

@@ -193,9 +193,16 @@ fn as_json_it_is_the_params_of_the_end() {
             "answer",
             "usage",
             "refusals",
-            "prompts"
+            "prompts",
+            "model",
+            "changed",
+            "steps",
+            "durationMs",
+            "runUsage",
+            "warnings"
         ]
     );
+    assert_eq!(end["runUsage"], end["usage"], "{end:#}");
     assert_eq!(end["usage"]["costUsd"], 0.5, "{end:#}");
     assert_eq!(end["usage"]["cacheReadTokens"], 4);
     assert_eq!(end["refusals"][0]["tool"], "ask_user");

@@ -12,8 +12,8 @@ use std::{
 use aside::{
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
-        args::Output, exit::Strictness, failure::CommandFailure, paint::Paint,
-        place::CommandContext, terminal::Terminal, watch::Watch,
+        args::Output, early::EarlyEnds, exit::Strictness, failure::CommandFailure, paint::Paint,
+        place::CommandContext, run::open_terminal, watch::Watch,
     },
 };
 use aside_config::{Flag, Sources};
@@ -63,10 +63,8 @@ pub(super) fn become_program() {
 async fn program(model: &str) -> Result<u8, CommandFailure> {
     let place = CommandContext::find(None)?;
     trace(&place);
-    let paint = Paint::of(
-        io::stderr().is_terminal(),
-        std::env::var_os("NO_COLOR").as_deref(),
-    );
+    let early = EarlyEnds::listen(None)?;
+    let paint = Paint::of_process(io::stderr().is_terminal());
     let request = TurnRequest {
         layers: Layers {
             instead: Some(Sources::default()),
@@ -89,7 +87,7 @@ async fn program(model: &str) -> Result<u8, CommandFailure> {
     let state = place.engine.state_dir().to_owned();
     let engine = Engine::new(state, ASIDE.into(), vec![Arc::new(Asker::new())]);
     let watch = Watch {
-        terminal: Some(Terminal::open(paint).unwrap()),
+        terminal: open_terminal(false),
         paint,
         output: Some(Output::Jsonl),
         strictness: Strictness::Off,
@@ -97,7 +95,7 @@ async fn program(model: &str) -> Result<u8, CommandFailure> {
         hints: None,
     };
     let config = engine.configure(request)?;
-    let (code, _) = watch.begin(&engine, config).await?;
+    let (code, _) = watch.begin(&engine, config, early).await?;
     Ok(code)
 }
 

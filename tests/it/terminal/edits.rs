@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    person::PtyPerson,
+    person::{PtyPerson, PtyStart},
     screen::matches,
     table::{TerminalCase, page, script},
 };
@@ -101,6 +101,46 @@ fn all_edits_of_the_turn_are_those_too_that_wait_already() {
     person.ends(0);
     assert_eq!(world.read("a.md"), "1\n2\n");
     assert_eq!(world.read("b.md"), "one\n2\n");
+}
+
+/// What `t` grants is said in the same words however the change is shown, and it grants that.
+#[test]
+fn a_pager_does_not_change_what_is_granted() {
+    let lines = |word: &str| {
+        (1..=300)
+            .map(|n| format!("{word} {n}\n"))
+            .collect::<String>()
+    };
+    let mut said = Vec::new();
+    for pager in ["", "cat", "head -1", "false"] {
+        let world = TestWorld::new();
+        world.write("big.txt", &lines("value"));
+        world.write("a.py", "x = 1\n");
+        let call = |tool: &str, arguments: Value| json!({ "call": tool, "arguments": arguments });
+        let write = json!({ "path": "big.txt", "content": lines("VALUE") });
+        let edit = json!({ "path": "a.py", "old_text": "x = 1", "new_text": "x = 2" });
+        let replies = json!([
+            { "say": [call("read_file", json!({"path": "big.txt"})), call("read_file", json!({"path": "a.py"}))] },
+            { "say": [call("write_file", write)] },
+            { "say": [call("edit_file", edit)] },
+            { "say": [{ "text": "Both." }] },
+        ]);
+        let model = world.script(&toml::to_string(&json!({ "reply": replies })).unwrap());
+        let mut start = PtyStart::aside(&["run", "--trust", "-m", &model, "Go"]);
+        start.env.push(("PAGER", pager));
+        let mut person = PtyPerson::starts(&world, &start);
+        let screen = person.is_asked();
+        let turn = screen.lines().rfind(|line| line.starts_with("  t  "));
+        said.push(turn.expect("a way to allow it for the turn").to_owned());
+        person.types("t\n");
+        person.ends(0);
+        assert_eq!(world.read("a.py"), "x = 2\n", "{pager}");
+    }
+    assert_eq!(
+        said[0],
+        "  t  make this change and all other edits of this turn"
+    );
+    assert!(said.iter().all(|turn| *turn == said[0]), "{said:?}");
 }
 
 #[test]

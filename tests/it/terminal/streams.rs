@@ -84,17 +84,44 @@ fn nobody_is_asked_who_does_not_want_to_be() {
     );
 }
 
+/// Each stream somewhere else, with the terminal still there: the question is on it.
 #[test]
-fn nobody_is_asked_who_would_not_see_what_runs() {
+fn the_terminal_is_asked_wherever_the_streams_lead() {
+    for streams in [
+        "2>/dev/null",
+        "2>stderr",
+        "2>&1",
+        "</dev/null",
+        "</dev/null 2>/dev/null",
+        "2>&-",
+    ] {
+        let world = TestWorld::new();
+        let model = world.script(ASKING);
+        let shell = format!(r#"exec "$@" >"$OUT" {streams}"#);
+        let elsewhere = PtyStart {
+            shell: &shell,
+            ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
+        };
+        let mut person = PtyPerson::starts(&world, &elsewhere);
+        person.is_asked();
+        person.types("2\n");
+        person.ends(0);
+        assert!(output(&world).contains("Right it is.\n"), "{streams}");
+    }
+}
+
+#[test]
+fn a_refusal_is_on_the_terminal_wherever_the_streams_lead() {
     let world = TestWorld::new();
-    let model = world.script(ASKING);
+    let model = world.script("run_command { command = 'true' }\n'It was refused.'");
     let elsewhere = PtyStart {
-        shell: r#"exec "$@" >"$OUT" 2>stderr"#,
-        ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
+        shell: r#"exec "$@" >"$OUT" 2>/dev/null"#,
+        ..PtyStart::aside(&[
+            "run", "--trust", "--mode", "plan", "--strict", "-m", &model, "Go",
+        ])
     };
-    assert_eq!(PtyPerson::starts(&world, &elsewhere).ends(0), "");
-    assert!(world.read("stderr").contains("\nrefused: ask_user `{"));
-    assert_eq!(output(&world), "Nobody said.\n");
+    let screen = PtyPerson::starts(&world, &elsewhere).ends(0);
+    assert!(screen.starts_with("refused: run_command `"), "{screen}");
 }
 
 #[test]
@@ -140,7 +167,12 @@ fn on_a_screen_an_account_is_text_for_a_person() {
         env: vec![],
         ..PtyStart::aside(&["demo"])
     };
-    let screen = PtyPerson::starts(&world, &on_screen).ends(0);
+    let mut person = PtyPerson::starts(&world, &on_screen);
+    for answer in ["five\n", "2\n"] {
+        person.is_asked();
+        person.types(answer);
+    }
+    let screen = person.ends(0);
     let (_, account) = screen
         .split_once("The demo, from its log")
         .expect("an account");

@@ -66,7 +66,7 @@ say = [{ text = "I know." }]
   vim.cmd('Aside ask go')
   -- What only reads is allowed whatever its arguments: four answers or more, since a prompt that the answer before
   -- settles may be shown before it is withdrawn.
-  T.otherwise = 'Run, and the like for the rest of this turn'
+  T.otherwise = 'Run, and exactly this again in this turn'
   T.wait('a tool asks, or the turn ends', function()
     if #require('aside.prompt').open() > 0 then vim.cmd('Aside answer') end
     return T.outcomes[1]

@@ -237,10 +237,13 @@ local YES_NO = { true, false }
 --- Answers of a permission, in words.
 local WORDS = {
   once = 'Run once',
-  turn = 'Run, and the like for the rest of this turn',
+  turn = 'Run, and exactly this again in this turn',
   always = 'Run, always in this folder',
   no = 'No',
 }
+
+--- The answer for the turn, where it permits more than the same call.
+local PERMITS = { edits = 'Run, and all other edits of this turn' }
 
 --- Runs this call, and lets the configuration allow the editor's tools from now on. The server then answers the other
 --- prompts about them, so the person is not asked these.
@@ -256,7 +259,7 @@ local function pick_one(prompt, done)
   local choices = {}
   for _, option in ipairs(prompt.answerType.options or YES_NO) do
     local text = option == true and 'Yes' or option or 'No'
-    text = prompt.kind == 'runTool' and WORDS[text] or text
+    text = prompt.kind == 'runTool' and (option == 'turn' and PERMITS[prompt.turnPermits] or WORDS[text]) or text
     choices[#choices + 1] = { text = text, answer = given(option) }
     local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
     choices[#choices + 1] = prompt.remember and lasting or nil

@@ -9,6 +9,7 @@ mod tests;
 use std::{
     fs::{File, read_dir},
     io,
+    os::unix::fs::MetadataExt,
 };
 
 use rustix::{
@@ -63,6 +64,21 @@ pub fn stdin_is_given() -> bool {
             FileType::Fifo | FileType::RegularFile | FileType::Socket
         )
     })
+}
+
+/// Whether the process that started this one has the same standard input, as a shell has that reads a script or a loop's
+/// list there. False where that is not known.
+#[must_use]
+pub fn stdin_is_shared() -> bool {
+    let Some(parent) = rustix::process::getppid() else {
+        return false;
+    };
+    let of_parent = std::fs::metadata(format!("/proc/{}/fd/0", parent.as_raw_nonzero()));
+    let own = fs::fstat(stdio::stdin());
+    let same = |(its, own): (std::fs::Metadata, fs::Stat)| {
+        (its.dev(), its.ino()) == (own.st_dev, own.st_ino)
+    };
+    of_parent.ok().zip(own.ok()).is_some_and(same)
 }
 
 /// Closes all descriptors but 0, 1 and 2, such as those inherited from an editor or a shell. Call it in a process that

@@ -30,6 +30,50 @@ pub struct TypingModes {
     kind: TypingKind,
 }
 
+/// Whether the terminal may stop this thread, and those that it starts from now on, where the process is in the
+/// background. Where it may not, reading fails there, and nothing else is held up; a stopped process would not end at
+/// a signal either. Child processes inherit it.
+#[expect(
+    unsafe_code,
+    reason = "no safe function here sets the mask of a thread"
+)]
+pub fn may_stop(allowed: bool) {
+    let how = if allowed {
+        libc::SIG_UNBLOCK
+    } else {
+        libc::SIG_BLOCK
+    };
+    let mut signals = std::mem::MaybeUninit::uninit();
+    // SAFETY: the set is initialised before it is used, and is this function's own.
+    unsafe {
+        libc::sigemptyset(signals.as_mut_ptr());
+        libc::sigaddset(signals.as_mut_ptr(), libc::SIGTTIN);
+        libc::sigaddset(signals.as_mut_ptr(), libc::SIGTTOU);
+        libc::pthread_sigmask(how, signals.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// The modes of a terminal, for another program to change.
+#[derive(Debug)]
+pub struct KeptModes(Termios);
+
+impl KeptModes {
+    /// The present modes.
+    ///
+    /// # Errors
+    /// If the file is no terminal.
+    pub fn of(tty: &File) -> io::Result<Self> {
+        Ok(Self(tcgetattr(tty)?))
+    }
+
+    /// Sets them again, unless the terminal is another's now.
+    pub fn restore(&self, tty: &File) {
+        if !is_in_background(tty) {
+            let _ = tcsetattr(tty, OptionalActions::Now, &self.0);
+        }
+    }
+}
+
 /// Purpose of changed modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TypingKind {
@@ -98,12 +142,12 @@ impl TypingModes {
 
 impl Drop for TypingModes {
     fn drop(&mut self) {
-        if self.kind == TypingKind::Edited {
-            let _ = self.tty.write_all(PASTES_OFF.as_bytes());
-        }
-        // The process in the foreground has set its own modes, and changing them would stop this process.
+        // The process in the foreground has set its own modes.
         if is_in_background(&self.tty) {
             return;
+        }
+        if self.kind == TypingKind::Edited {
+            let _ = self.tty.write_all(PASTES_OFF.as_bytes());
         }
         if self.kind != TypingKind::Idle {
             // A half-typed secret must not reach the next reader of the terminal.
@@ -174,7 +218,9 @@ pub fn wait(pipe: &PipeReader, tty: Option<&File>, most: Option<Duration>) -> io
     }
 }
 
-/// Whether this process is in the background of its terminal.
-fn is_in_background(tty: &File) -> bool {
+/// Whether this process is in the background of its terminal, which then is another's: reading from it or changing its
+/// modes would disturb that one.
+#[must_use]
+pub fn is_in_background(tty: &File) -> bool {
     tcgetpgrp(tty).is_ok_and(|foreground| foreground != getpgrp())
 }

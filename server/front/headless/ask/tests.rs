@@ -31,6 +31,7 @@ pub(in crate::front::headless) fn question(text: &str, answer_type: AnswerType) 
             name: "tidy".into(),
         },
         preview: None,
+        turn_permits: None,
         position: (1, 1),
     }
 }
@@ -46,6 +47,10 @@ fn permission(options: &[&str], preview: Option<Preview>) -> Prompt {
     Prompt {
         kind: PromptKind::RunTool,
         label: "run_command".into(),
+        turn_permits: Some(TurnPermission::of(matches!(
+            preview,
+            Some(Preview::Diff { .. })
+        ))),
         preview,
         ..prompt
     }

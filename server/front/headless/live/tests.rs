@@ -74,9 +74,9 @@ fn running_calls_show_their_last_output_lines() {
         &[head, "  │ two", "  │ three", "  │ four", "  │ five"],
     );
     let printed = ["  │ two", "  │ three", "  │ four", "  │ five"];
-    assert_eq!(scene.live.printed("c"), printed);
+    assert_eq!(scene.live.printed("c", ON_TERMINAL), printed);
     scene.happens(2_000, result());
-    assert_eq!(scene.live.printed("c"), [""; 0]);
+    assert_eq!(scene.live.printed("c", ON_TERMINAL), [""; 0]);
     scene.shows(2_299, &[]);
     scene.shows(2_300, &["⠸ waiting for the model · 0.3 s"]);
 }

@@ -150,6 +150,7 @@ fn lines(notes: Notes, moves: bool) -> Lines {
         notes: Box::new(notes.clone()),
         answer: Box::new(notes),
         drawn: Drawn::new(moves, Paint::OFF),
+        moves,
         pager: moves.then(|| "cat >&2; echo 'left the pager' >&2".to_owned()),
     }
 }

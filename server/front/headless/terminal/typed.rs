@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use aside_base::system::terminal::{has_typed, is_hung_up};
+use aside_base::system::terminal::{has_typed, is_hung_up, is_in_background};
 use aside_turn::input::PromptAnswer;
 
 use super::{
@@ -25,6 +25,8 @@ impl Desk {
         let mut piece = [0; 4096];
         let count = match self.tty.read(&mut piece) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            // The shell took the terminal since it was looked at.
+            Err(_) if is_in_background(&self.tty) => return Ok(()),
             read => read?,
         };
         let is_end = count == 0;

@@ -177,6 +177,7 @@ fn read<M: ClientRequest>(
             })
         }),
         Err(_) if is_over => Err(ReplyError::ConnectionOver),
+        Err(error) if error.code == jsonrpc::ErrorCode::MethodNotFound => Err(ReplyError::Unknown),
         Err(error) => Err(ReplyError::Failed(error.message.into_owned())),
     }
 }

@@ -17,6 +17,9 @@ pub(in super::super) enum ReplyError {
     /// The connection is over, so the request is undecided.
     #[error("the connection is over")]
     ConnectionOver,
+    /// The client does not know the request.
+    #[error("the client does not know this request")]
+    Unknown,
     /// The client refused, or its reply is invalid, as one sentence.
     #[error("{0}")]
     Failed(String),

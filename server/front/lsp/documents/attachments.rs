@@ -14,6 +14,7 @@ use super::{
     positions::{is_doubtful, lsp_range, span},
     real,
 };
+use crate::front::uri::file_of;
 use crate::front::{
     error::{Result, invalid},
     wire::requests::AttachmentParam,
@@ -47,7 +48,7 @@ pub(in super::super) fn source(
 ) -> Result<Source> {
     let uri = Url::parse(&given.uri)
         .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
-    let path = uri.to_file_path().ok();
+    let path = file_of(&uri);
     let name = path
         .as_ref()
         .map_or_else(|| given.uri.clone(), |path| path.display().to_string());

@@ -149,6 +149,7 @@ fn edit_reply(
         Ok(reply) if reply.applied => Ok(EditReply::Applied),
         Ok(reply) => Ok(EditReply::Refused(reply.failure_reason)),
         Err(ReplyError::Failed(why)) => Ok(EditReply::Refused(Some(why))),
+        Err(why @ ReplyError::Unknown) => Ok(EditReply::Refused(Some(why.to_string()))),
         Err(over) => Err(over),
     }
 }
@@ -203,6 +204,7 @@ async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> 
             Ok(())
         }
         Ok(Err(ReplyError::Failed(why))) => Err(short_line(&why, REASON)),
+        Ok(Err(why @ ReplyError::Unknown)) => Err(why.to_string()),
         Ok(Err(ReplyError::ConnectionOver)) | Err(_) => {
             Err("the editor did not say that it was saved".into())
         }
@@ -213,7 +215,7 @@ async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> 
 /// file.
 fn document(documents: &Documents, path: &Path) -> Option<Url> {
     let uri = documents.uri_of(path)?;
-    let leads_there = uri.to_file_path().is_ok_and(|named| real(&named) == path);
+    let leads_there = crate::front::uri::file_of(&uri).is_some_and(|named| real(&named) == path);
     leads_there.then_some(uri)
 }
 

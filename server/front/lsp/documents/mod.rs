@@ -100,7 +100,7 @@ struct AwaitedEdit {
 impl Documents {
     /// Adds an opened document.
     pub(super) fn open(&self, uri: Url, version: i32, text: String) {
-        let path = uri.to_file_path().ok().map(|path| real(&path));
+        let path = crate::front::uri::file_of(&uri).map(|path| real(&path));
         if let Some(path) = &path {
             let mut names = self.files.entry(path.clone()).or_default();
             names.retain(|other| *other != uri);

@@ -48,6 +48,12 @@ fn a_document_is_found_by_the_real_path_of_its_file() {
     assert_eq!(documents.unsaved(), [at("new file")]);
     documents.close(&link);
     assert_eq!(documents.uri_of(&at("a.txt")), None);
+    // A document of another scheme is none of the file, whatever its path says.
+    for scheme in ["git", "fugitive", "vscode-notebook-cell"] {
+        let uri = format!("{scheme}:{}", at("a.txt").display());
+        documents.open(Url::parse(&uri).unwrap(), 1, "old\n".into());
+        assert_eq!(documents.uri_of(&at("a.txt")), None, "{scheme}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use aside_turn::{
 };
 use serde_json::{Value, json};
 
-use crate::front::wire::{Prompt, PromptKind};
+use crate::front::wire::{Prompt, PromptKind, TurnPermission};
 
 /// Characters of an action's title.
 pub(super) const TITLE: usize = 60;
@@ -49,12 +49,13 @@ pub(in crate::front::lsp) fn refuses(kind: PromptKind, answer: &Value) -> bool {
     }
 }
 
-fn title(permission: Permission) -> &'static str {
-    match permission {
-        Permission::Once => "Run once",
-        Permission::Turn => "Run in this turn",
-        Permission::Always => "Always",
-        Permission::No => "No",
+fn title(permission: Permission, turn: Option<TurnPermission>) -> &'static str {
+    match (permission, turn) {
+        (Permission::Once, _) => "Run once",
+        (Permission::Turn, Some(TurnPermission::Edits)) => "All edits of this turn",
+        (Permission::Turn, _) => "Run in this turn",
+        (Permission::Always, _) => "Always",
+        (Permission::No, _) => "No",
     }
 }
 
@@ -229,7 +230,9 @@ fn answers(prompt: &Prompt) -> Vec<MessageAction> {
         }
         AnswerType::Select { options } => {
             let title = |option: &str| match (prompt.kind, Permission::of(option)) {
-                (PromptKind::RunTool, Some(permission)) => title(permission).to_owned(),
+                (PromptKind::RunTool, Some(permission)) => {
+                    title(permission, prompt.turn_permits).to_owned()
+                }
                 _ => option.to_owned(),
             };
             let options = options.iter();

@@ -168,7 +168,8 @@ pub(super) fn message(
         }
         FullPrompt::Nowhere if needs_approval(prompt) => cut_short(
             prompt,
-            "(It cannot be shown whole here, so it can only be refused.)",
+            "(It cannot be shown whole here, so it can only be refused; `conversation.mode = \"edits\"` in aside.toml lets \
+             edits run.)",
         ),
         FullPrompt::Nowhere => cut_short(prompt, "(It was cut: it cannot be shown whole here.)"),
     };
@@ -381,7 +382,7 @@ fn one_line_preview(prompt: &Prompt) -> String {
     }
 }
 
-fn units(text: &str) -> usize {
+pub(super) fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::private;
+use aside_base::{environment, private};
 use aside_session::conversation::Conversation;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -75,7 +75,7 @@ impl Fallback {
         };
         match self.handles.client.request::<ShowDocument>(params).await {
             Ok(reply) if reply.success => PageShown::Yes,
-            Ok(_) | Err(ReplyError::Failed(_)) => PageShown::No,
+            Ok(_) | Err(ReplyError::Failed(_) | ReplyError::Unknown) => PageShown::No,
             Err(ReplyError::ConnectionOver) => PageShown::Unsaid,
         }
     }
@@ -88,6 +88,16 @@ pub(super) async fn drawn(unwanted: &CancellationToken) {
         () = unwanted.cancelled() => {}
         () = sleep(DRAWING) => {}
     }
+}
+
+/// A path as a person types it.
+pub(super) fn typed(path: &Path) -> String {
+    let home = environment::variable("HOME").map(PathBuf::from);
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(
+        || path.display().to_string(),
+        |below| format!("~/{}", below.display()),
+    )
 }
 
 /// Folder of a conversation's pages.

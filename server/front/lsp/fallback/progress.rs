@@ -57,10 +57,10 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
         .client
         .request::<WorkDoneProgressCreate>(params)
         .await;
-    // A turn that is over by now has nothing to show.
-    if created.is_err() || line.has_changed().is_err() {
+    if created.is_err() {
         return;
     }
+    // Some clients show a progress from its creation on, so that the end follows also where the turn is over by now.
     let begin = WorkDoneProgressBegin {
         title: title(&at, turn.conversation_id.clone()).await,
         cancellable: Some(true),

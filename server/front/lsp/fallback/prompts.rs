@@ -10,7 +10,7 @@ use serde_json::Value;
 use tower_lsp::lsp_types::MessageType;
 
 use super::{
-    actions::{MessagePlace, needs_approval},
+    actions::{MessagePlace, needs_approval, needs_writing},
     messages::{
         FullPrompt, ReplyMeaning, asked, fits_inline, how_to_answer, meaning, message, page,
         review_page,
@@ -23,6 +23,7 @@ use super::{
 use crate::{
     engine::blocking,
     front::{
+        lsp::client::reply::ReplyError,
         relay::prompts::PendingPrompt,
         wire::{Preview, PromptKind},
     },
@@ -100,11 +101,63 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         .handles
         .client
         .ask_by_message(kind, &message.text, titles.collect());
-    let meaning = meaning(&message, reply.await.map_err(|error| error.to_string()));
+    let reply = match reply.await {
+        // The client shows no message with choices. The person opens the prompt in a file.
+        Err(ReplyError::Unknown) if !at.handles.client.can().shows_pages() => {
+            ask_in_file(at, open).await;
+            return ReplyMeaning::Later;
+        }
+        reply => reply.map_err(|error| error.to_string()),
+    };
+    let meaning = meaning(&message, reply);
     if matches!(meaning, ReplyMeaning::Review) {
         review(at, open).await;
     }
     meaning
+}
+
+/// Tells the person which file to open, in which the prompt is answered by code actions or in writing.
+async fn ask_in_file(at: &Arc<Fallback>, open: &PendingPrompt) {
+    let prompt = &open.prompt;
+    let is_written = needs_writing(prompt);
+    let (text, how) = match is_written {
+        true => (written::page(prompt), "write the answer there and save it"),
+        false => (review_page(prompt).text, "choose a code action there"),
+    };
+    let ending = match &prompt.preview {
+        Some(Preview::Diff { .. }) if !is_written => ".diff",
+        _ => ".md",
+    };
+    let folder = at.handles.engine.state_dir().join("pages");
+    let created = blocking(move || pages::create(&folder, "question-", ending, &text)).await;
+    let path: PathBuf = match created {
+        Ok(path) => path,
+        Err(why) => {
+            tracing::warn!(%why, "a page for a prompt cannot be written");
+            return at.say(MessageType::WARNING, &how_to_answer(prompt)).await;
+        }
+    };
+    // What is saved from now on counts.
+    let mut page = WritingPage::new(path.clone(), at.saves());
+    at.is_reviewed_on(path.clone(), &prompt.prompt_id);
+    let text = format!(
+        "Open {} and {how}: {}",
+        pages::typed(&path),
+        asked(&prompt.text)
+    );
+    at.say(MessageType::WARNING, &text).await;
+    let (at, open) = (at.clone(), open.clone());
+    at.handles
+        .tasks
+        .clone()
+        .spawn("prompt in a file", async move {
+            if is_written {
+                take_written(&at, &open, &mut page).await;
+            } else {
+                open.closed.cancelled().await;
+            }
+            let _ = blocking(move || std::fs::remove_file(path)).await;
+        });
 }
 
 /// Shows the whole of a prompt on a page, where it is answered by code actions.
@@ -244,6 +297,12 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     let Some((PageShown::Yes | PageShown::Unsaid, mut page)) = page else {
         return;
     };
+    take_written(at, open, &mut page).await;
+}
+
+/// Takes the answer from the page on which it is written.
+async fn take_written(at: &Arc<Fallback>, open: &PendingPrompt, page: &mut WritingPage) {
+    let prompt = &open.prompt;
     while let Some(text) = page.next(&open.closed).await {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => {

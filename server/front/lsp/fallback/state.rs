@@ -12,9 +12,10 @@ use std::{
 use aside_base::lock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tower_lsp::lsp_types::Url;
 
 use super::{super::handles::Handles, gate::Gate, titles::Titles};
-use crate::front::relay::prompts::PendingPrompt;
+use crate::front::{relay::prompts::PendingPrompt, uri::file_of};
 
 /// State of a fallback client, and the parts of the connection that are used to show it.
 pub(in crate::front::lsp) struct Fallback {
@@ -70,6 +71,14 @@ impl Fallback {
         let mut reviews = lock(&self.reviews);
         reviews.retain(|_, prompt| self.handles.prompts.get(prompt).is_some());
         reviews.insert(page, prompt_id.to_owned());
+    }
+
+    /// The person opened a document. A prompt that is on it was seen whole.
+    pub(in crate::front::lsp) fn opened(&self, document: &Url) {
+        let page = file_of(document);
+        if let Some(open) = page.and_then(|page| self.reviewed_on(&page)) {
+            open.sight.shown(true);
+        }
     }
 
     /// The open prompt that is on this page.

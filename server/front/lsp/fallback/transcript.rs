@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aside_base::visible::visible;
+use aside_base::visible::{one_line, visible};
 use aside_session::{
     conversation::Conversation,
     export::{MarkdownPage, PageReader, markdown},
@@ -12,7 +12,12 @@ use aside_turn::record::{Level, Outcome};
 use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
 
-use super::{super::tower::error::text, pages, progress, state::Fallback};
+use super::{
+    super::tower::error::text,
+    messages::{cut, units},
+    pages, progress,
+    state::Fallback,
+};
 use crate::{
     engine::blocking,
     front::{
@@ -21,6 +26,8 @@ use crate::{
     },
 };
 
+/// UTF-16 units of a message that fits on a line.
+const LINE: usize = 100;
 /// UTF-16 units of a message that clients show.
 const SHOWN: usize = 1000;
 
@@ -29,6 +36,8 @@ pub(in crate::front::lsp) struct FallbackTurn {
     at: Arc<Fallback>,
     line: watch::Sender<String>,
     last: progress::LastLine,
+    /// What was said of the turn, in a client that shows one message at a time.
+    said: Vec<String>,
 }
 
 impl FallbackTurn {
@@ -54,6 +63,7 @@ impl FallbackTurn {
             at: at.clone(),
             line: progress::start(at, turn),
             last: progress::LastLine::default(),
+            said: Vec::new(),
         })
     }
 
@@ -63,6 +73,7 @@ impl FallbackTurn {
             let text = visible(text);
             match level {
                 Level::Warning => {
+                    self.said.push(one_line(&text));
                     self.at.say(MessageType::WARNING, &text).await;
                 }
                 Level::Info => {
@@ -101,11 +112,80 @@ impl FallbackTurn {
             return;
         }
         let (at, id) = (self.at.clone(), completed.conversation_id.clone());
+        let shown = ShownEnd {
+            answer: completed.answer.clone().unwrap_or_default(),
+            said: self.said,
+            refused: !completed.refusals.is_empty(),
+            failed: completed.error.is_some(),
+        };
         self.at.handles.tasks.spawn("transcript", async move {
-            if let Err(failed) = show_transcript(&at, &id, Extent::LastTurn).await {
+            let done = match at.handles.client.can().shows_pages() {
+                true => show_transcript(&at, &id, Extent::LastTurn).await,
+                false => show_answer(&at, &id, &shown).await,
+            };
+            if let Err(failed) = done {
                 at.say(MessageType::ERROR, &text(&failed)).await;
             }
         });
+    }
+}
+
+/// The end of a turn in a client without pages, which may show one message at a time.
+#[derive(Debug, Default)]
+struct ShownEnd {
+    answer: String,
+    /// Notices that the message takes the place of.
+    said: Vec<String>,
+    /// Whether a call was refused.
+    refused: bool,
+    /// Whether the turn failed, which was said already.
+    failed: bool,
+}
+
+/// Shows the answer of the last turn in a client without pages: the answer itself comes first, and all of the turn is in
+/// a file.
+async fn show_answer(at: &Arc<Fallback>, id: &str, end: &ShownEnd) -> Result<()> {
+    let (workspace, of) = (at.handles.workspace.clone(), id.to_owned());
+    let path = at.handles.engine.state_dir().join("answer.md");
+    let page = path.clone();
+    let write = move || -> Result<_> {
+        let (conversation, _) = workspace.conversation(&of)?;
+        let text = last_turn(&conversation)?;
+        pages::replace(&page, &text).map_err(internal)?;
+        Ok(text)
+    };
+    let text = blocking(write).await?;
+    at.handles
+        .client
+        .log_message(MessageType::INFO, text.trim_end())
+        .await;
+    if end.failed {
+        return Ok(());
+    }
+    let message = end.message(&pages::typed(&path));
+    at.handles
+        .client
+        .show_message(MessageType::INFO, &message)
+        .await;
+    Ok(())
+}
+
+impl ShownEnd {
+    /// The message, of which the client may show only one line.
+    fn message(&self, file: &str) -> String {
+        let answer = visible(self.answer.trim());
+        let said: String = self
+            .said
+            .iter()
+            .map(|notice| format!("{notice} "))
+            .collect();
+        let is_line = !answer.is_empty() && !answer.contains('\n') && units(&answer) <= LINE;
+        let all = match (is_line, self.refused) {
+            (true, false) => return format!("{said}{answer}"),
+            (_, false) => "All of it is",
+            (_, true) => "A call was refused; all of it is",
+        };
+        cut(&format!("{said}({all} in {file}.) {answer}"), SHOWN)
     }
 }
 
@@ -198,6 +278,41 @@ fn split_end(text: &str, most: usize) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_is_read_on_the_first_line() {
+        let message = |answer: &str, said: &[&str], refused| {
+            let end = ShownEnd {
+                answer: answer.to_owned(),
+                said: said.iter().map(ToString::to_string).collect(),
+                refused,
+                failed: false,
+            };
+            end.message("~/a.md")
+        };
+        let none = "No folder is open.";
+        for (answer, said, refused, expected) in [
+            ("It is 4.\n", &[][..], false, "It is 4."),
+            ("It is 4.", &[none], false, "No folder is open. It is 4."),
+            (
+                "One.\n\nTwo.",
+                &[],
+                false,
+                "(All of it is in ~/a.md.) One.\n\nTwo.",
+            ),
+            (
+                "Done.",
+                &[],
+                true,
+                "(A call was refused; all of it is in ~/a.md.) Done.",
+            ),
+            ("", &[], false, "(All of it is in ~/a.md.) "),
+        ] {
+            assert_eq!(message(answer, said, refused), expected);
+        }
+        let long = message(&"x".repeat(5000), &[], false);
+        assert!(long.starts_with("(All of it is in ~/a.md.) xxx") && units(&long) == SHOWN);
+    }
 
     #[test]
     fn the_end_of_a_text_begins_with_a_line() {

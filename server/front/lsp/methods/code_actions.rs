@@ -11,6 +11,7 @@ use super::super::{
     connection::LspConnection,
     fallback::{actions::page_answers, messages::cut},
 };
+use crate::front::uri::file_of;
 use crate::front::wire::{
     Prompt,
     methods::commands::{ANSWER, ASK},
@@ -49,7 +50,7 @@ pub(in super::super) fn offered(
     let uri = params.text_document.uri;
     let diagnostics = params.context.diagnostics;
     let line = at.documents.line(&uri, params.range.start.line);
-    let page = uri.to_file_path().ok();
+    let page = file_of(&uri);
     let mut offers = match page.and_then(|page| at.fallback.reviewed_on(&page)) {
         Some(open) => answers(&open.prompt),
         None => offers(uri.as_str(), params.range, &diagnostics, line.as_deref()),

@@ -13,6 +13,7 @@ pub(in super::super) fn opened(at: &LspConnection, params: DidOpenTextDocumentPa
     at.status.look_once();
     waiting::document_opened(&at.fallback);
     let document = params.text_document;
+    at.fallback.opened(&document.uri);
     at.documents
         .open(document.uri, document.version, document.text);
 }

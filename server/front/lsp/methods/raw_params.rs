@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tower_lsp::lsp_types::Url;
 
+use crate::front::uri::file_of;
 use crate::front::{
     error::{Result, invalid},
     params::read,
@@ -57,9 +58,8 @@ pub(super) fn is_turn_id(id: &str) -> bool {
 /// Fails if the name is not a folder of this machine.
 pub(super) fn folder(name: &str) -> Result<PathBuf> {
     let path = match Url::parse(name) {
-        Ok(uri) if uri.scheme() == "file" => uri
-            .to_file_path()
-            .map_err(|()| invalid(format!("{name:?} is not a folder of this machine")))?,
+        Ok(uri) if uri.scheme() == "file" => file_of(&uri)
+            .ok_or_else(|| invalid(format!("{name:?} is not a folder of this machine")))?,
         _ => Path::new(name).to_owned(),
     };
     if path.is_dir() {

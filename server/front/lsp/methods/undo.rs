@@ -2,12 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use tower_lsp::lsp_types::Url;
-
 use super::{
     super::{connection::LspConnection, documents::editor::OpenEditor, settings::file_uri},
     raw_params::is_turn_id,
 };
+use crate::front::uri::file_path;
 use crate::{
     engine::{
         blocking,
@@ -144,7 +143,7 @@ fn refused(error: TakeBackError, root: &Path) -> RequestError {
 
 /// The path of a file from the workspace's root.
 fn relative(uri: &str, root: &Path) -> Option<String> {
-    let path = Url::parse(uri).ok()?.to_file_path().ok()?;
+    let path = file_path(uri)?;
     let real = || {
         let folder = path.parent()?.canonicalize().ok()?;
         Some(folder.join(path.file_name()?))

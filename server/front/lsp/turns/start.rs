@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aside_turn::rules::Mode;
+use tokio_util::sync::CancellationToken;
 
 use super::{client_tools::apply_settings, view::ClientView};
 use crate::{
@@ -13,7 +14,10 @@ use crate::{
             connection::LspConnection,
             pending::{ExpectedId, PendingTurn},
         },
-        relay::{begin::start_in_order, relay},
+        relay::{
+            begin::{StartEnds, start_in_order},
+            relay,
+        },
         transport::in_order::answered,
         wire::TurnRef,
     },
@@ -38,9 +42,11 @@ pub(in crate::front::lsp) async fn begin_turn(
     at: &Arc<LspConnection>,
     asked: AskedTurn,
 ) -> Result<TurnHandle> {
-    let pending = at.pending.add(asked.id.clone(), asked.conversation.clone());
+    let cancelled = CancellationToken::new();
+    let (id, conversation) = (asked.id.clone(), asked.conversation.clone());
+    let pending = at.pending.add(id, conversation, cancelled.clone());
     let settings = at.workspace.changes();
-    let turn = match begin(at, asked).await {
+    let turn = match begin(at, asked, &cancelled).await {
         Ok(turn) => turn,
         Err(failed) => {
             if !matches!(failed, RequestError::TurnRuns(_)) {
@@ -80,11 +86,19 @@ async fn settle(at: &LspConnection, handle: &TurnHandle, pending: PendingTurn) {
     }
 }
 
-async fn begin(at: &Arc<LspConnection>, asked: AskedTurn) -> Result<StartedTurn> {
+async fn begin(
+    at: &Arc<LspConnection>,
+    asked: AskedTurn,
+    cancelled: &CancellationToken,
+) -> Result<StartedTurn> {
     let lane = asked.conversation.unwrap_or_default();
     let (connection, read) = (at.clone(), asked.read);
     let configure = move || configure(&connection, read()?);
-    start_in_order(&at.engine, &at.disk, &at.gone, &lane, configure).await
+    let ends = StartEnds {
+        gone: &at.gone,
+        cancelled,
+    };
+    start_in_order(&at.engine, &at.disk, ends, &lane, configure).await
 }
 
 /// Reads the configuration of a turn. Blocks on files.

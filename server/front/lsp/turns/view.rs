@@ -104,9 +104,10 @@ impl TurnView for ClientView {
         let text = notice_text(&notice, &TRUST);
         // In clients that show notices as messages, one about the workspace is shown once.
         let is_loud = match notice {
-            TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
-                true
-            }
+            TurnNotice::Moved(_)
+            | TurnNotice::Damage(_)
+            | TurnNotice::NotDurable(_)
+            | TurnNotice::HeadChanged { .. } => true,
             TurnNotice::Configuration(_)
             | TurnNotice::TrustEnded(_)
             | TurnNotice::NotTrusted
@@ -167,6 +168,7 @@ async fn ask(at: Arc<LspConnection>, open: PendingPrompt) {
     let answer = match reply.await {
         Ok(answer) => answer.into(),
         Err(ReplyError::Failed(why)) => PromptAnswer::Failed(why),
+        Err(why @ ReplyError::Unknown) => PromptAnswer::Failed(why.to_string()),
         // A client that leaves decides nothing.
         Err(ReplyError::ConnectionOver) => return,
     };

@@ -123,6 +123,7 @@ fn what_directives_are_for() {
         DirectiveKind::Undone { turn },
         r#""kind":"undone","undone":"t0","#,
     );
+    check_kind(DirectiveKind::Moved, r#""kind":"moved","#);
     let kind = "dream".to_owned();
     check_kind(DirectiveKind::Other { kind }, r#""kind":"dream","#);
 }

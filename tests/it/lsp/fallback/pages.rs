@@ -37,7 +37,10 @@ fn beside_the_text_a_change_is_shown_on_a_page_before_it_is_asked_for() {
     let prompt = prompt(&mut client);
     let name = diff.file_name().unwrap().to_str().unwrap();
     assert!(message(&prompt).contains(name), "{prompt}");
-    assert_eq!(titles(&prompt), ["No", "Run once", "Run in this turn"]);
+    assert_eq!(
+        titles(&prompt),
+        ["No", "Run once", "All edits of this turn"]
+    );
     choose(&mut client, &prompt, "Run once");
     page(&mut client);
     assert_eq!(world.read("a.txt"), "one\nthree\n");
@@ -64,7 +67,11 @@ fn over_the_text_a_change_is_a_page_with_code_actions() {
         let titles: Vec<&str> = actions.iter().map(|(title, _)| title.as_str()).collect();
         assert_eq!(
             titles,
-            ["Aside: No", "Aside: Run once", "Aside: Run in this turn"]
+            [
+                "Aside: No",
+                "Aside: Run once",
+                "Aside: All edits of this turn"
+            ]
         );
         take(&mut client, &diff, title);
         page(&mut client);

@@ -66,14 +66,20 @@ fn that_a_workspace_is_not_trusted_is_said_once() {
     );
     for _ in 0..2 {
         let end = ends(&mut client);
-        assert!(end.contains("(workspace not trusted)"), "{end}");
+        assert!(
+            end.contains("(A call was refused; all of it is in "),
+            "{end}"
+        );
+        let page = world.folder().join("state/aside/answer.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(page.contains("(workspace not trusted)"), "{page}");
         ask(&mut client);
     }
     assert!(!world.at("made").exists());
 }
 
 #[test]
-fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
+fn without_pages_the_answer_is_a_message_and_the_rest_is_logged() {
     let world = TestWorld::new();
     let lines: Vec<String> = (0..200).map(|n| format!("line {n:04}")).collect();
     let script = format!("\"{}\"", lines.join("\\n"));
@@ -83,12 +89,14 @@ fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
     let end = client.expect("window/showMessage");
     assert_eq!(end["params"]["type"], 3);
     assert!(message(&end).len() <= 1000);
-    assert!(message(&end).starts_with("line 0"), "{end}");
-    let whole = format!("{}{}", message(&rest), message(&end));
-    assert!(
-        whole.contains(&format!("{}\n\n**Completed**.", lines.join("\n"))),
-        "{whole}"
-    );
+    // What is read first is the answer, and where all of it is.
+    let page = world.folder().join("state/aside/answer.md");
+    let begins = format!("(All of it is in {}.) line 0000\nline 0001", page.display());
+    assert!(message(&end).starts_with(&begins), "{end}");
+    for whole in [message(&rest), &std::fs::read_to_string(page).unwrap()] {
+        let answer = format!("{}\n\n**Completed**.", lines.join("\n"));
+        assert!(whole.contains(&answer), "{whole}");
+    }
     assert_eq!(client.came("window/workDoneProgress/create"), 0);
 }
 

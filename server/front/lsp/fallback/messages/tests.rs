@@ -5,7 +5,7 @@ use serde_json::json;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use super::*;
-use crate::front::wire::{Position, PromptTool};
+use crate::front::wire::{Position, PromptTool, TurnPermission};
 
 fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
     Prompt {
@@ -32,6 +32,7 @@ fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
             name: "deploy".into(),
         },
         preview: None,
+        turn_permits: None,
         position: Position { n: 1, of: 1 },
         resumable: None,
     }
@@ -53,6 +54,10 @@ fn run_tool(preview: Option<Preview>) -> Prompt {
     };
     Prompt {
         text: "Run deploy?".into(),
+        turn_permits: Some(TurnPermission::of(matches!(
+            preview,
+            Some(Preview::Diff { .. })
+        ))),
         preview,
         ..prompt(PromptKind::RunTool, select(options))
     }
@@ -209,7 +214,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
     assert!(refused.starts_with("deploy: in /w: echo xxx"), "{refused}");
     assert!(
         refused.ends_with(
-            "xxx…\n(It cannot be shown whole here, so it can only be refused.)\nRun deploy?\n  [No] \"no\""
+            "xxx…\n(It cannot be shown whole here, so it can only be refused; `conversation.mode = \"edits\"` in aside.toml lets edits run.)\nRun deploy?\n  [No] \"no\""
         ),
         "{refused}"
     );
@@ -256,11 +261,11 @@ fn a_change_is_always_on_a_page() {
     assert_eq!(
         shown(&change, &FullPrompt::Page("prompt-1.diff".into()), true),
         "deploy: prompt-1.diff is open and has all of it.\nRun deploy?\n  [No] \"no\"\
-         \n  [Run once] \"once\"\n  [Run in this turn] \"turn\""
+         \n  [Run once] \"once\"\n  [All edits of this turn] \"turn\""
     );
     assert_eq!(
         shown(&change, &FullPrompt::Nowhere, true),
-        "deploy: file:///w/a.txt\n(It cannot be shown whole here, so it can only be refused.)\
+        "deploy: file:///w/a.txt\n(It cannot be shown whole here, so it can only be refused; `conversation.mode = \"edits\"` in aside.toml lets edits run.)\
          \nRun deploy?\n  [No] \"no\""
     );
 }
