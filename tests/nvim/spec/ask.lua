@@ -35,7 +35,7 @@ test('an answer in a narrow window stands below the lines that it is about, and 
   local view = assert(require('aside.view').visible())
   T.equal({ vim.o.columns, vim.api.nvim_win_get_config(assert(view:window())).row }, { 80, 3 })
   require('aside.pane').show(view)
-  T.has(vim.wo[assert(view:window())].winbar, ' Is it so?')
+  T.has(vim.wo[assert(view:window())].winbar, 'Is it so?')
 end)
 
 test('a second question in an open answer goes on with its conversation, one with a bang does not', {

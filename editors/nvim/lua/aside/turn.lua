@@ -149,7 +149,7 @@ local function start(ask, root)
   local view = ask.view or not ask.new and View.visible() or View.new()
   view.anchor = ask.anchor or view.anchor
   view.title = view.conversation and view.title or log.short(ask.message, 100)
-  require('aside.message').remember(ask.message)
+  if not view.hidden then require('aside.message').remember(ask.message) end
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
   require('aside.prompt').remember(view.conversation)
   if not view.hidden then view:show() end

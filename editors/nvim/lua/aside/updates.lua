@@ -1,10 +1,12 @@
 --- What comes of a turn, on the page of its conversation: while it runs, and read from the log later.
-local View = require('aside.view')
 local log = require('aside.log')
 
 local M = {}
 
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
+
+--- Answers to whether a call may run, in words.
+local PERMITS = { once = 'yes, once', turn = 'yes, for this turn', always = 'yes, always', no = 'no' }
 
 --- A text with one line break at its end.
 local function ended(text) return text:gsub('\n+$', '') .. '\n' end
@@ -41,14 +43,16 @@ local kinds = {
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
     -- Why it failed is said whole.
-    local cut = status ~= 'ok' and #summary == 1 and not View.has_room(sign)
+    local cut = status ~= 'ok' and #summary == 1 and not view:has_room(sign)
     if cut then view:output(update.callId, summary[1] .. '\n') end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
     if update.outcome then
-      view:finish(update.promptId, update.text)
+      local words = view.permits[update.promptId] and PERMITS[update.answer]
+      view:finish(update.promptId, words and words .. update.text:sub(#update.answer + 1) or update.text)
     else
+      view.permits[update.promptId] = update.promptKind == 'runTool' or nil
       view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
     end
   end,

@@ -7,7 +7,7 @@ local log = require('aside.log')
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
-local BESIDE = 22 -- columns for what stands beside a tool
+local BESIDE = 22 -- columns for what stands beside a tool, at least
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
@@ -43,6 +43,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field spent aside.Spent
 ---@field anchor? aside.Anchor
 ---@field busy boolean
+---@field permits table<string, true> questions whether a call may run
 ---@field hidden? boolean it is shown only when the person asks for it
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
@@ -70,6 +71,7 @@ function View.new()
   local buf = vim.api.nvim_create_buf(false, true)
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
+  fields.permits = {}
   fields.spent = { before = 0, turn_tokens = 0, last = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
@@ -125,7 +127,7 @@ end
 function View.of(conversation)
   local found ---@type aside.View?
   for _, view in pairs(views) do
-    local fits = not conversation or view.conversation == conversation
+    local fits = not conversation and not view.hidden or conversation and view.conversation == conversation
     if fits and (not found or view.buf > found.buf) then found = view end
   end
   return found
@@ -198,6 +200,11 @@ function View.dress(win)
   local options = {
     wrap = true,
     linebreak = true,
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    spell = false,
+    list = false,
     -- What is hidden of a text is no more what was said, or printed.
     conceallevel = 0,
     foldmethod = 'expr',
@@ -276,7 +283,7 @@ function View:redraw()
   local win = self:window()
   if not win or vim.fn.win_id2win(win) == 0 then return end
   if not self:floats() then
-    vim.wo[win][0].winbar = (' %s%%<%%= %s '):format(self.title:gsub('%%', '%%%%'), self:facts():gsub('%%', '%%%%'))
+    vim.wo[win][0].winbar = (' %%<%s%%= %s '):format(self.title:gsub('%%', '%%%%'), self:facts():gsub('%%', '%%%%'))
     return
   end
   local place = self:place()
@@ -392,9 +399,8 @@ function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
   -- The rest of the window shows the state beside the line.
-  local win = self:window()
-  local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
-  text = '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`'
+  local beside, width = self:beside()
+  text = '`' .. log.short(text:gsub('`', ''), math.max(width - beside - 3, 20)) .. '`'
   local known = self.lines[id]
   if known then
     known.running = true
@@ -461,13 +467,22 @@ function View:has_output(id)
   return line ~= nil and (line.lines > 0 or line.partial ~= '')
 end
 
+--- Columns for what stands beside a line.
+---@return integer room
+---@return integer width of the window
+function View:beside()
+  local win = self:window()
+  local width = win and vim.api.nvim_win_get_width(win) or config.get().width --[[@as integer]]
+  return math.max(BESIDE, math.floor(width * 0.4)), width
+end
+
 --- Whether all of a text has room beside a line.
-function View.has_room(text) return vim.fn.strdisplaywidth(text) <= BESIDE - 2 end
+function View:has_room(text) return vim.fn.strdisplaywidth(text) <= self:beside() - 2 end
 
 --- Says beside a line how it is.
 ---@param line aside.Line
 function View:remark(line, text, highlight)
-  local virtual = { { ' ' .. log.short(text, BESIDE - 2), highlight } }
+  local virtual = { { ' ' .. log.short(text, self:beside() - 2), highlight } }
   vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, { id = line.mark, virt_text = virtual })
 end
 
