@@ -273,11 +273,8 @@ local function decide_once()
     vim.fn.chansend(child.terminal, '1\rGo' .. text)
     type_and_wait(child, '\27', 'escape')
     type_and_wait(child, LAST, 'last')
-    wait(
-      child,
-      'it is decided',
-      function() return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Open()', {}) < PROMPTS end
-    )
+    -- The server may take its time to say that it has the decision.
+    wait(child, 'it is decided', function() return is_live('Closed() > 0') end)
     local state = vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return State()', {})
     local wanted = vim.split((text:gsub('\r', '\n')), '\n')
     local lines = state.buffers['a.txt']

@@ -72,6 +72,8 @@ end
 --- Whether the server was told of a decision.
 function Decided() return Open() < 5 end
 
+function Closed() return answers end
+
 function Open() return #require('aside.prompt').open() end
 
 --- What the person would see of it.

@@ -106,6 +106,41 @@ test('one of several is picked; context and position are shown', {
   T.equal(decisions(), { { action = 'answer', answer = 'two' } })
 end)
 
+test('the default of a choice comes first and is called so', {
+  script = asks(
+    [[{ id = "a", text = "Which?", answer_type = { type = "select", options = ["one", "two"] }, default = "two" }]]
+  ),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('two (the default)')
+  T.ended()
+  T.equal(vim.list_slice(T.shown[1].items, 1, 2), { 'two (the default)', 'one' })
+  T.equal(decisions(), { { action = 'answer', answer = 'two' } })
+end)
+
+test('where several conversations ask, a question says in which it is', {
+  script = (asks([[{ id = "a", text = "Sure?", answer_type = { type = "boolean" } }]]):gsub(
+    '%[%[reply%]%]',
+    '[[reply]]\nrepeat = true'
+  )),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask first')
+  T.prompts(1)
+  vim.cmd('Aside! ask second')
+  T.prompts(2)
+  local screen
+  T.choices = {
+    function()
+      screen = T.screen()
+      return 'Later'
+    end,
+  }
+  vim.cmd('Aside answer')
+  T.has(screen, 'asker · in “first”')
+end)
+
 test('several are picked', {
   script = asks(
     [[{ id = "a", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 }, default = ["one"] }]]

@@ -51,7 +51,8 @@ function M.show(id, title, lines, options)
     footer = options.footer and (' %s '):format(options.footer) or '',
     footer_pos = 'right',
     style = 'minimal',
-    zindex = 60,
+    -- Below lists of answers, which many show in a float.
+    zindex = 45,
   })
   -- What is on a page is what its lines are.
   for name, value in pairs(PLAIN) do

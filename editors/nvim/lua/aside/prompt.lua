@@ -256,10 +256,14 @@ end
 
 --- One of several, or yes or no.
 local function pick_one(prompt, done)
-  local choices = {}
-  for _, option in ipairs(prompt.answerType.options or YES_NO) do
+  local choices, options = {}, vim.list_slice(prompt.answerType.options or YES_NO)
+  -- The default comes first.
+  local function is_default(option) return option == prompt.default end
+  local others = vim.tbl_filter(function(option) return not is_default(option) end, options)
+  for _, option in ipairs(vim.list_extend(vim.tbl_filter(is_default, options), others)) do
     local text = option == true and 'Yes' or option or 'No'
     text = prompt.kind == 'runTool' and (option == 'turn' and PERMITS[prompt.turnPermits] or WORDS[text]) or text
+    text = text .. (is_default(option) and ' (the default)' or '')
     choices[#choices + 1] = { text = text, answer = given(option) }
     local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
     choices[#choices + 1] = prompt.remember and lasting or nil
@@ -302,8 +306,12 @@ widgets = {
 --- All there is to know before one answers.
 local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
+  local view = require('aside.view').of(prompt.conversationId)
+  local function is_elsewhere(other) return other.conversationId ~= prompt.conversationId end
+  local several = view and vim.iter(M.open()):any(is_elsewhere)
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }
+  parts[1] = several and ('%s · in “%s”'):format(parts[1], log.short(view.title, 60)) or parts[1]
   -- The answers say that these tools only read.
   parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
   -- The text of a command's prompt is the command once more, cut.
