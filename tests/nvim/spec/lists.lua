@@ -23,6 +23,7 @@ test('conversations are picked, read and gone on with, forked, renamed and delet
   end
   T.picks('Aside conversations', one('first question · 1 turn'))
   is_shown('first question')
+  T.wait('it is read', function() return T.page() ~= '' end)
   T.equal(T.page(), '> first question\n\nI answer.')
   T.ask('Aside ask more')
   T.has(T.page(), '> more\n\nI answer.')
@@ -34,6 +35,7 @@ test('conversations are picked, read and gone on with, forked, renamed and delet
   vim.cmd('Aside fork')
   T.wait('the fork is there', function() return require('aside.view').visible().conversation ~= before end)
   is_shown('second question')
+  T.wait('it is read', function() return T.page() ~= '' end)
   T.equal(T.page(), '> second question\n\nI answer.')
   vim.cmd('Aside hide')
   T.picks('Aside delete', one('The first · 2 turns'), 'Keep it')

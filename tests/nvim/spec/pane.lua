@@ -141,6 +141,7 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   local page = T.page()
   view:forget()
   opens()
+  T.wait('it is read', function() return T.page() ~= '' end)
   T.equal(T.page(), page)
   view = assert(require('aside.view').visible())
   T.equal(view:facts(), model .. ' · edits · $0.8750')
@@ -163,7 +164,9 @@ say = [{ text = "It is one." }]
   vim.cmd('Aside stop')
   T.wait('it is stopped', function() return require('aside.client').client == nil end)
   require('aside.view').of():forget()
-  opens()
+  vim.cmd('Aside pane')
+  T.equal(vim.bo.filetype, 'aside-message', 'at once, while the server starts')
+  T.wait('it is read', function() return T.page() ~= '' end)
   T.equal(T.page(), page)
   local function begins(text) return text:sub(1, 30) end
   T.equal(vim.tbl_map(begins, T.beside()), vim.tbl_map(begins, beside))

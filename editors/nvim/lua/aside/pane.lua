@@ -3,7 +3,6 @@
 local View = require('aside.view')
 local client = require('aside.client')
 local config = require('aside.config')
-local log = require('aside.log')
 local message = require('aside.message')
 local turn = require('aside.turn')
 
@@ -154,26 +153,20 @@ end
 function M.toggle(options)
   local pane = here()
   if pane and not options.new and not options.words then return close(pane) end
-  local function show(view)
-    M.show(view)
-    if options.words then message.add(view, options.words) end
-  end
   local view = not options.new and (View.visible() or View.of())
-  if view then return show(view) end
+  local known = view ~= nil and view ~= false
+  if not view then
+    view = View.new()
+    view.title = 'a new conversation'
+  end
+  -- At once, whatever the server does: what is typed next is typed there.
+  M.show(view)
+  if options.words then message.add(view, options.words) end
+  if known or options.new then return end
   client.ready(function()
-    local function fresh()
-      local new = View.new()
-      new.title = 'a new conversation'
-      show(new)
-    end
-    if options.new then return fresh() end
     client.request('aside/conversation/list', { limit = 1 }, function(result)
       local item = result.items[1]
-      if not item then return fresh() end
-      turn.read(item.conversationId, item.title, show)
-    end, function(err)
-      log.fail(err.message)
-      fresh()
+      if item and view:exists() and not view.conversation and not view.turn then turn.fill(view, item) end
     end)
   end)
 end

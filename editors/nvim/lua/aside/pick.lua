@@ -45,9 +45,7 @@ local function pick_one(question, query, picked)
 end
 
 ---@param item { conversationId: string, title: string }
-local function show(item)
-  turn.read(item.conversationId, item.title, function(view) require('aside.pane').show(view) end)
-end
+local function show(item) require('aside.pane').show(turn.read(item)) end
 
 --- Picks a conversation, and shows it in the pane.
 ---@param query? string a part of its title
@@ -64,7 +62,13 @@ end
 
 function M.fork()
   with_one('Fork: ', function(item)
-    local function begun(result) show({ conversationId = result.conversationId, title = item.title }) end
+    local function begun(result)
+      -- Who types by now has gone on to something else.
+      if vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+        return log.say('forked ' .. log.short(item.title, 40), nil, ' — :Aside conversations')
+      end
+      show({ conversationId = result.conversationId, title = item.title })
+    end
     client.request('aside/conversation/fork', { conversationId = item.conversationId }, begun)
   end)
 end

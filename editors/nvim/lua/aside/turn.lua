@@ -104,20 +104,20 @@ local function view_of(conversation)
   return view
 end
 
---- The page of a conversation as it was: read from the log where it is not here.
----@param title string
----@param done fun(view: aside.View)
-function M.read(conversation, title, done)
-  local known = View.of(conversation)
-  if known then return done(known) end
-  local all = {}
+--- Fills a page with the conversation as it was, read from the log, unless something was begun on it meanwhile.
+---@param view aside.View
+---@param item { conversationId: string, title?: string }
+---@param done? fun(view: aside.View)
+function M.fill(view, item, done)
+  local conversation, all = item.conversationId, {}
+  view.conversation = conversation
+  view.title = (item.title or '') ~= '' and item.title or 'a new conversation'
+  view:redraw()
   local function page(after)
     client.request('aside/conversation/read', { conversationId = conversation, after = after }, function(result)
       vim.list_extend(all, result.turns)
       if result.next then return page(result.next) end
-      local view = View.of(conversation) or View.new()
-      view.conversation, view.title = conversation, title ~= '' and title or 'a new conversation'
-      updates.replay(view, all)
+      if view:exists() and not view.turn then updates.replay(view, all) end
       -- One that runs goes on on the new page.
       for _, turn in ipairs(all_running()) do
         if turn.conversation == conversation then
@@ -125,10 +125,25 @@ function M.read(conversation, title, done)
           view:set_busy(true)
         end
       end
-      done(view)
+      if done then done(view) end
     end)
   end
   page()
+end
+
+--- The page of a conversation; one that is not here is there at once, and filled when it was read.
+---@param item { conversationId: string, title?: string }
+---@param done? fun(view: aside.View) when all of it is there
+---@return aside.View
+function M.read(item, done)
+  local known = View.of(item.conversationId)
+  if known then
+    if done then done(known) end
+    return known
+  end
+  local view = View.new()
+  M.fill(view, item, done)
+  return view
 end
 
 ---@class aside.Ask
@@ -253,11 +268,7 @@ end
 local function resume(item)
   local conversation = item.conversationId
   local function begun(result) begin(view_of(conversation), result.turnId, conversation) end
-  M.read(
-    conversation,
-    item.title or '',
-    function() client.request('aside/turn/resume', { conversationId = conversation }, begun) end
-  )
+  M.read(item, function() client.request('aside/turn/resume', { conversationId = conversation }, begun) end)
 end
 
 --- Finds the conversations whose last turn was interrupted, the newest first.

@@ -51,7 +51,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field private below integer lines below the text that is being written
 ---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
 ---@field private steps table<integer, integer> lines that stood there before a step of the last turn
----@field private turn? string the last turn
+---@field turn? string the last turn
 ---@field private timer? uv.uv_timer_t
 ---@field private placed? vim.api.keyset.win_config
 local View = {
