@@ -144,7 +144,8 @@ local function go_on(at)
   if here then return show(buf, math.min(at, #here.hunks)) end
   files[vim.uri_from_bufnr(buf)] = nil
   if #left == 0 then return log.say('all changes were looked at') end
-  log.say(('%d more files were changed'):format(#left), nil, ' — :Aside review')
+  local more = #left == 1 and 'one more file was changed' or ('%d more files were changed'):format(#left)
+  log.say(more, nil, ' — :Aside review')
 end
 
 --- Keeps some parts: they are no changes any more.
@@ -247,7 +248,7 @@ function M.review()
       local win = vim.fn.bufwinid(require('aside.turn').code())
       if win > 0 then vim.api.nvim_set_current_win(win) end
     end
-    vim.cmd.edit(vim.fn.fnameescape(name))
+    vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.')))
     buf = vim.api.nvim_get_current_buf()
   end
   require('aside.pane').clear()
