@@ -98,6 +98,13 @@ pub(super) fn for_place(text: &str, place: &Range<usize>, wanted: &str, new: &st
     if flat(wanted).0 == flat(new).0 {
         return new.to_owned();
     }
+    // Who takes the place for one with other line ends does not mean those of the new text either.
+    let unmeant = names_ends(wanted) && !names_ends(&text[place.clone()]);
+    let meant = unmeant.then(|| new.replace("\r\n", "\n"));
+    let (wanted, new) = match &meant {
+        Some(new) => ("", new.as_str()),
+        None => (wanted, new),
+    };
     match LineEnds::of(text) {
         LineEnds::None => new.to_owned(),
         LineEnds::Alike(end) => ended_by(new, end),

@@ -43,6 +43,9 @@ fn a_new_text_has_the_line_ends_of_its_place() {
     // On purpose.
     check("a\nb\n", "b", "b\r\nc", "a\nb\r\nc\n");
     check("a", "a", "a\nb\r\nc", "a\nb\r\nc");
+    // Not on purpose: the place has none.
+    check("a\nb\n", "a\r\nb", "a\r\nx\r\nb", "a\nx\nb\n");
+    check("a\r\nb\nc\n", "b\r\nc", "b\r\nx", "a\r\nb\nx\n");
     // A carriage return within a line ends none.
     check("1%\r2%\nb\n", "b", "b\nc", "1%\r2%\nb\nc\n");
     // Line ends of both kinds: each line has that of the one whose place it takes.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use aside_base::{
-    system::files::{FileId, is_of_another, is_read_only, names},
+    system::files::{FileId, is_of_another, is_read_only, may_write, names},
     visible::short_line,
 };
 
@@ -11,12 +11,16 @@ use aside_base::{
 const ENTRIES: usize = 100_000;
 
 /// The reason for a prompt before a file is changed that its owner protects, or that is a file of other places too.
-pub(super) fn reason(path: &str, about: &fs::Metadata, root: &Path) -> Option<String> {
-    let path = short_line(path, 80);
+pub(super) fn reason(real: &str, about: &fs::Metadata, root: &Path) -> Option<String> {
+    let path = short_line(real, 80);
     let elsewhere = names(about) > 1 && names_below(root, FileId::of(about)) < names(about);
     let reasons = [
         is_read_only(about).then(|| format!("{path} is read-only")),
-        is_of_another(about).then(|| format!("{path} belongs to another user")),
+        // A file that only its owner may write can be replaced all the same.
+        is_of_another(about).then(|| match may_write(&root.join(real)) {
+            true => format!("{path} belongs to another user"),
+            false => format!("{path} belongs to another user, and a changed one would be yours"),
+        }),
         elsewhere.then(|| format!("{path} is also a file outside the workspace, by another name")),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();

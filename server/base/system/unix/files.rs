@@ -288,6 +288,12 @@ pub fn is_read_only(about: &Metadata) -> bool {
     about.mode() & 0o222 == 0 || (is_own && about.mode() & 0o200 == 0)
 }
 
+/// Whether the user of this process may write a file itself.
+#[must_use]
+pub fn may_write(path: &Path) -> bool {
+    fs::accessat(fs::CWD, path, fs::Access::WRITE_OK, fs::AtFlags::EACCESS).is_ok()
+}
+
 /// Whether a file is another user's. To the system's own user, who may write each file and leaves its owner as it is,
 /// none is.
 #[must_use]

@@ -29,7 +29,7 @@ use tower_lsp::lsp_types::{
 
 use super::{
     super::client::{LspClient, reply::ReplyError},
-    Documents, UnsavedChanges,
+    Documents, UnsavedChanges, is_same_file,
     positions::is_doubtful,
     real,
     splices::Splices,
@@ -215,7 +215,8 @@ async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> 
 /// file.
 fn document(documents: &Documents, path: &Path) -> Option<Url> {
     let uri = documents.uri_of(path)?;
-    let leads_there = crate::front::uri::file_of(&uri).is_some_and(|named| real(&named) == path);
+    let named = crate::front::uri::file_of(&uri);
+    let leads_there = named.is_some_and(|named| is_same_file(&real(&named), path));
     leads_there.then_some(uri)
 }
 

@@ -18,9 +18,13 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
-use aside_base::regular;
+use aside_base::{
+    regular,
+    system::files::{FileId, names as names_of},
+};
 use aside_tool::{editor::FileText, line_ends::alike};
 use dashmap::DashMap;
 use ropey::Rope;
@@ -45,6 +49,8 @@ pub(super) struct Documents {
     open: DashMap<Url, Document>,
     /// Documents by the real path of their file, which need not exist, in the order in which they were opened.
     files: DashMap<PathBuf, Vec<Url>>,
+    /// Whether a document was opened whose file has another name.
+    linked: AtomicBool,
 }
 
 /// An open document.
@@ -105,6 +111,9 @@ impl Documents {
             let mut names = self.files.entry(path.clone()).or_default();
             names.retain(|other| *other != uri);
             names.push(uri.clone());
+            if fs::metadata(path).is_ok_and(|about| names_of(&about) > 1) {
+                self.linked.store(true, Ordering::Relaxed);
+            }
         }
         // Editors open documents with what was not saved when they were closed.
         let on_disk = path.as_ref().map(|path| on_disk(path, &text));
@@ -201,12 +210,25 @@ impl Documents {
 
     /// The document of a file, by its real path: of several the one with unsaved changes, else the last one.
     pub(super) fn uri_of(&self, path: &Path) -> Option<Url> {
-        let names = self.files.get(path)?.clone();
+        let mut names = self
+            .files
+            .get(path)
+            .map_or_else(Vec::new, |names| names.clone());
+        if self.linked.load(Ordering::Relaxed) {
+            names.extend(self.other_names(path));
+        }
         let changed = |uri: &&Url| {
             let document = self.open.get(*uri);
             document.map(|document| (document.doubtful, document.changed))
         };
         names.iter().max_by_key(changed).cloned()
+    }
+
+    /// Documents of the same file by its other names.
+    fn other_names(&self, path: &Path) -> Vec<Url> {
+        let files = self.files.iter();
+        let others = files.filter(|file| file.key() != path && is_same_file(file.key(), path));
+        others.flat_map(|file| file.value().clone()).collect()
     }
 
     /// The document of a file, by its real path, and how the file compares with it. Reads the file.
@@ -351,6 +373,12 @@ pub(super) fn real(path: &Path) -> PathBuf {
         (Some(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
     }
+}
+
+/// Whether two real paths are names of one file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).ok().map(|about| FileId::of(&about));
+    one == other || id(one).is_some_and(|one| Some(one) == id(other))
 }
 
 /// Comparison of a file with its document.

@@ -149,9 +149,11 @@ fn of_two_names_the_one_with_unsaved_text_counts() {
     let path = root.join("real");
     fs::write(&path, "disk\n").unwrap();
     std::os::unix::fs::symlink("real", root.join("link")).unwrap();
-    let uris = ["real", "link"].map(|name| Url::from_file_path(root.join(name)).unwrap());
+    fs::hard_link(&path, root.join("hard")).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
-    for _ in 0..300 {
+    for round in 0..300 {
+        let names = [["real", "link"], ["real", "hard"], ["hard", "link"]][round % 3];
+        let uris = names.map(|name| Url::from_file_path(root.join(name)).unwrap());
         let documents = Documents::default();
         // The reader's own books: the text of each open name, and whether it is unsaved.
         let mut open: [Option<(String, bool)>; 2] = [None, None];
