@@ -279,8 +279,9 @@ fn tool_calls(world: &World) {
     let model = BenchModel::start();
     let mut client = world.client(model.config());
     let mut turn = |calls_first: usize| {
-        for _ in 0..calls_first {
-            model.will_reply(calls("read_file", &[json!({ "path": "small.txt" })]));
+        for number in 1..=calls_first {
+            let arguments = json!({ "path": "small.txt", "to_line": number });
+            model.will_reply(calls("read_file", &[arguments]));
         }
         let turn = client.turn(json!({ "message": "go" }));
         ms(turn.completed - turn.asked)

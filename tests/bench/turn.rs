@@ -155,24 +155,24 @@ impl TurnWorld {
 
     /// A script that reads a small file so many times, one call a message.
     fn calls(&self, count: usize) -> PathBuf {
-        let call = format!(
-            "[[reply]]\ntimes = {count}\nsay = [{{ call = \"read_file\", arguments = {{ path = \"small.txt\" }} }}]\n"
-        );
-        let calls = if count == 0 { String::new() } else { call };
-        self.script(
-            &format!("calls{count}"),
-            &format!("{calls}[[reply]]\nsay = [{{ text = \"Done.\" }}]\n"),
-        )
+        self.each(count, |number| {
+            format!("\"read_file\", arguments = {{ path = \"small.txt\", to_line = {number} }}")
+        })
     }
 
     /// A script that runs a command so many times, one call a message.
     fn commands(&self, count: usize) -> PathBuf {
-        let call = format!(
-            "[[reply]]\ntimes = {count}\nsay = [{{ call = \"run_command\", arguments = {{ command = \"true\" }} }}]\n"
-        );
-        let calls = if count == 0 { String::new() } else { call };
+        self.each(count, |number| {
+            format!("\"run_command\", arguments = {{ command = \"true {number}\" }}")
+        })
+    }
+
+    /// A script of calls that differ by their numbers: a turn that repeats one ends.
+    fn each(&self, count: usize, call: impl Fn(usize) -> String) -> PathBuf {
+        let reply = |number| format!("[[reply]]\nsay = [{{ call = {} }}]\n", call(number));
+        let calls: String = (1..=count).map(reply).collect();
         self.script(
-            &format!("commands{count}"),
+            &format!("{}{count}", call(0).split('"').nth(1).unwrap_or_default()),
             &format!("{calls}[[reply]]\nsay = [{{ text = \"Done.\" }}]\n"),
         )
     }

@@ -234,7 +234,9 @@ fn response(completed: Option<TurnCompleted>) -> Result<PromptResponse> {
         Outcome::Cancelled => StopReason::Cancelled,
         Outcome::Failed => match completed.error {
             Some(error) if error.code == ErrorCode::CutOff => StopReason::MaxTokens,
-            Some(error) if error.code == ErrorCode::Limit => StopReason::MaxTurnRequests,
+            Some(error) if matches!(error.code, ErrorCode::Limit | ErrorCode::Repeating) => {
+                StopReason::MaxTurnRequests
+            }
             Some(error) if error.code == ErrorCode::Refused => StopReason::Refusal,
             Some(error) => return Err(RequestError::Internal(error.message)),
             None => return Err(internal("the turn failed; send the message again")),

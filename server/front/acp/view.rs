@@ -138,7 +138,10 @@ impl TurnView for SessionView {
             self.line(Level::Warning, &text);
         }
         if let Some(error) = completed.as_ref().and_then(|it| it.error.as_ref())
-            && matches!(error.code, ErrorCode::Limit | ErrorCode::CutOff)
+            && matches!(
+                error.code,
+                ErrorCode::Limit | ErrorCode::CutOff | ErrorCode::Repeating
+            )
         {
             // The stop reason does not name the limit.
             self.line(Level::Warning, &error.message);

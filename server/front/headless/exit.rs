@@ -58,7 +58,9 @@ pub fn exit_code(end: &End, strictness: Strictness, signal: Option<EndSignal>) -
 
 fn failed(code: Option<ErrorCode>) -> u8 {
     match code {
-        Some(ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff) => LIMIT,
+        Some(
+            ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff | ErrorCode::Repeating,
+        ) => LIMIT,
         Some(ErrorCode::NoProvider) => NO_PROVIDER,
         Some(
             ErrorCode::Provider
@@ -144,6 +146,7 @@ mod tests {
         check(ErrorCode::Budget, 5);
         check(ErrorCode::Limit, 5);
         check(ErrorCode::CutOff, 5);
+        check(ErrorCode::Repeating, 5);
         check(ErrorCode::NoProvider, 6);
         assert_eq!(exit_code(&end(Outcome::Failed), Strictness::Off, None), 1);
     }

@@ -40,6 +40,7 @@ impl TurnHistory {
             Event::Steer { .. } => {
                 self.steered = true;
                 self.memory.lift();
+                self.repetition.lift();
                 self.owe();
             }
             Event::Directive { kind, .. } => {
@@ -103,6 +104,7 @@ impl TurnHistory {
     /// Begins a step with its request. Calls of a response without an end are ignored from here on, and details that
     /// only the last step needed are dropped.
     fn begin_step(&mut self, step: u32) {
+        self.repetition.next_step();
         for key in std::mem::take(&mut self.step_calls) {
             if let Some(call) = self.calls.get_mut(&key) {
                 call.details = None;
@@ -178,6 +180,7 @@ impl TurnHistory {
         match kind {
             DirectiveKind::Cut => self.cuts = self.cuts.saturating_add(1),
             DirectiveKind::Empty => self.empty = true,
+            DirectiveKind::Repeats { .. } => self.repetition.warn(),
             DirectiveKind::SchemaRepair => self.schema_repair = true,
             DirectiveKind::Force { .. } => self.force.asked = Some(kind.clone()),
             DirectiveKind::ForceAgain { .. } => {
@@ -334,6 +337,9 @@ impl TurnHistory {
             return;
         };
         let arguments = call.finish(end, content);
+        let raw = call.details().map_or("", |details| &details.arguments);
+        self.repetition
+            .ended(&call.tool, (&arguments, raw), end, content);
         let Some(reason) = end.reason() else {
             return;
         };

@@ -12,6 +12,7 @@
 //! | [`ledger`] | a conversation, as far as a summary must not lose it |
 //! | [`memory`] | answers, refusals and approvals that the turn remembers |
 //! | [`progress`] | the last request |
+//! | [`repetition`] | calls that were made again and ended as before |
 //! | [`standing`] | the turn, as the list of conversations shows it |
 //! | [`transcript`] | the messages that providers are sent |
 
@@ -29,6 +30,7 @@ pub mod memory;
 pub mod progress;
 pub mod prompt;
 pub mod question;
+pub mod repetition;
 pub mod standing;
 pub mod transcript;
 
@@ -40,6 +42,7 @@ pub use memory::{FailedQuestion, RefusedCall, TurnMemory};
 pub use progress::{ForceHistory, Progress};
 pub use prompt::{PromptHistory, PromptState};
 pub use question::{QuestionHistory, QuestionState};
+pub use repetition::Repetition;
 pub use standing::{OpenPrompt, Standing};
 
 /// State of one turn, folded from its events.
@@ -61,6 +64,7 @@ pub struct TurnHistory {
     force: ForceHistory,
     cuts: u8,
     empty: bool,
+    repetition: Repetition,
     schema_repair: bool,
     usage: Usage,
     learned: Vec<(String, Word<Feature>)>,
@@ -205,6 +209,12 @@ impl TurnHistory {
     #[must_use]
     pub fn is_empty_again(&self) -> bool {
         self.empty
+    }
+
+    /// Whether the last steps brought anything new.
+    #[must_use]
+    pub fn repetition(&self) -> &Repetition {
+        &self.repetition
     }
 
     /// Whether the model was asked to repair the final answer.

@@ -12,6 +12,11 @@ pub enum DirectiveKind {
     Cut,
     /// The last response had neither text nor a call.
     Empty,
+    /// The same call was made several times, with the same result.
+    Repeats {
+        /// The tool's name.
+        tool: String,
+    },
     /// The final answer does not fit its schema.
     SchemaRepair,
     /// A tool must be called: this one, or any.

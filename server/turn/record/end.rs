@@ -51,6 +51,8 @@ pub enum ErrorCode {
     CutOff,
     /// The model answered nothing, also when it was asked once more.
     Empty,
+    /// The model repeated the same calls with the same results, also after it was told.
+    Repeating,
     /// Aside itself failed.
     Internal,
 }

@@ -16,6 +16,10 @@ pub const INQUIRY_REPAIRS: u8 = 2;
 pub const BATCH_WAIT: Duration = Duration::from_millis(50);
 /// Responses in a row that may be cut at their token limit with nothing complete in them.
 pub const CUTS_IN_A_ROW: u8 = 2;
+/// Repetitions of a call with the same result, after which the model is told.
+pub const REPEATS_WARNED: u32 = 3;
+/// Repetitions of a call with the same result, after which the turn ends.
+pub const REPEATS_IN_A_ROW: u32 = 6;
 
 /// Bounds of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,6 +22,7 @@ use crate::{
 mod compact;
 pub mod force;
 mod log_failure;
+mod repeat;
 pub mod resume;
 mod step;
 
@@ -322,7 +323,7 @@ impl Turn {
 
     fn end_step(&mut self) {
         if self.calls.iter().all(Call::is_done) {
-            self.request();
+            self.go_on_unless_repeating();
         } else if self
             .calls
             .iter()

@@ -134,3 +134,18 @@ fn no_usable_provider_or_model_is_6() {
         Some("no_provider"),
     );
 }
+
+#[test]
+fn a_model_in_a_circle_is_warned_and_then_stopped() {
+    let same = "[[reply]]\nrepeat = true\nsay = [{ call = 'list_files' }]";
+    let refused = "[[reply]]\nrepeat = true\nsay = [{ call = 'run_command', arguments = { command = 'true' } }]";
+    let unknown = "[[reply]]\nrepeat = true\nsay = [{ call = 'no_such_tool' }]";
+    for script in [same, refused, unknown] {
+        check(script, &[], 5, "failed", Some("repeating"));
+        let world = TestWorld::new();
+        world
+            .run(script, &[])
+            .says("with the same result; it is told so")
+            .says("7 times with the same result, also after it was told so");
+    }
+}

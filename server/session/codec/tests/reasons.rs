@@ -94,6 +94,10 @@ fn what_directives_are_for() {
     let tool = || Some("sh".to_owned());
     check_kind(DirectiveKind::Cut, r#""kind":"cut","#);
     check_kind(DirectiveKind::Empty, r#""kind":"empty","#);
+    check_kind(
+        DirectiveKind::Repeats { tool: "sh".into() },
+        r#""kind":"repeats","tool":"sh","#,
+    );
     check_kind(DirectiveKind::SchemaRepair, r#""kind":"schema_repair","#);
     check_kind(
         DirectiveKind::Force { tool: tool() },

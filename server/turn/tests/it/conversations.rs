@@ -157,6 +157,7 @@ conversations! {
     permission
     questions
     refusals
+    repeats
     responses
     resume
     retries

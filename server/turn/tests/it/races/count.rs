@@ -155,6 +155,7 @@ pub(crate) fn error(code: ErrorCode) -> &'static str {
         ErrorCode::Limit => "error limit",
         ErrorCode::CutOff => "error cut_off",
         ErrorCode::Empty => "error empty",
+        ErrorCode::Repeating => "error repeating",
         ErrorCode::Internal => "error internal",
     }
 }
