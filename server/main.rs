@@ -34,8 +34,9 @@ use aside_base::{
 };
 use aside_config::known::secret_variables;
 use aside_tool::supervisor;
+use tracing::{Level, Metadata};
 use tracing_subscriber::{
-    filter::{LevelFilter, Targets},
+    filter::{LevelFilter, Targets, filter_fn},
     layer::SubscriberExt,
     util::SubscriberInitExt,
 };
@@ -248,6 +249,15 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
     Ok(done)
 }
 
+/// Whether a line of a log may be written. Libraries log what they carry, such as typed secrets, so below `info` only
+/// Aside's own parts count, whatever level is asked for.
+fn carries_nothing(line: &Metadata<'_>) -> bool {
+    let target = line.target();
+    let part = target.split("::").next().unwrap_or_default();
+    let is_own = part == "aside" || part.starts_with("aside_");
+    is_own || *line.level() <= Level::INFO
+}
+
 /// Logs go to standard error or the file, never to standard output. Nothing is set up that is not asked for.
 fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
     let wanted = std::env::var("ASIDE_LOG").ok();
@@ -269,6 +279,7 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
     match file {
         None => tracing_subscriber::registry()
             .with(targets)
+            .with(filter_fn(carries_nothing))
             .with(layer.with_writer(io::stderr))
             .init(),
         Some(path) => {
@@ -283,6 +294,7 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
                 })?;
             tracing_subscriber::registry()
                 .with(targets)
+                .with(filter_fn(carries_nothing))
                 .with(layer.with_writer(Mutex::new(file)))
                 .init();
         }

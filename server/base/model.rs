@@ -24,6 +24,9 @@ pub struct StatedAbilities {
     pub schema: Option<bool>,
     /// Whether the model accepts images.
     pub images: Option<bool>,
+    /// Bytes of the largest image that the model accepts, in base64.
+    #[schemars(range(min = 1))]
+    pub image_bytes: Option<u64>,
     /// Whether the model accepts PDF documents.
     pub documents: Option<bool>,
     /// Whether the model accepts a system message in the middle of a conversation.

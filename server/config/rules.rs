@@ -51,6 +51,8 @@ pub struct ToolFacts {
     pub asks_for_assistant: bool,
     /// Whether all of its questions are for humans only.
     pub always_exclusive: bool,
+    /// Whether the tool asks no questions.
+    pub asks_nothing: bool,
     /// The MCP server that it comes from.
     pub server: Option<String>,
     /// Whether the tool runs in the client.
@@ -88,6 +90,7 @@ impl Settings {
                     .filter(|_| conversation.compaction == CompactionRule::Auto),
                 ..run.model.clone()
             },
+            left_out: BTreeSet::new(),
             refused: BTreeSet::new(),
             inquiry: InquiryRules {
                 strategy: conversation.inquiry.strategy,
@@ -216,6 +219,7 @@ impl Settings {
             questions,
             asks_for_assistant: facts.asks_for_assistant,
             always_exclusive: facts.always_exclusive,
+            asks_no_model: facts.asks_nothing || facts.always_exclusive || facts.asks_for_assistant,
             hidden: own.style.hidden.unwrap_or(false),
             server: facts.server.clone(),
             outside: facts.outside,

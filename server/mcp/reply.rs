@@ -4,6 +4,7 @@
 use std::io;
 
 use aside_base::visible::{printable, short_line};
+use aside_turn::attachment::{Media, MediaType};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
@@ -44,14 +45,35 @@ pub(super) enum ReplyPart {
 }
 
 impl ReplyPart {
-    /// The text for the model. `keep` stores binary content and returns its name.
-    pub(super) fn text(self, keep: impl Fn(&[u8]) -> io::Result<String>) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Media { about, bytes } => match keep(&bytes) {
-                Ok(name) => format!("[{about}, {} bytes, kept as {name}]", bytes.len()),
-                Err(_) => format!("[{about}, {} bytes, which cannot be kept]", bytes.len()),
-            },
+    /// The text for the model, and the image or document that it names. `keep` stores binary content and returns its
+    /// name.
+    pub(super) fn for_model(
+        self,
+        keep: impl Fn(&[u8]) -> io::Result<String>,
+    ) -> (String, Option<Media>) {
+        let (about, bytes) = match self {
+            Self::Text(text) => return (text, None),
+            Self::Media { about, bytes } => (about, bytes),
+        };
+        let size = bytes.len() as u64;
+        let Ok(blob) = keep(&bytes) else {
+            let text = format!("[{about}, {size} bytes, which cannot be kept]");
+            return (text, None);
+        };
+        match MediaType::of(&bytes) {
+            Some(media_type) if size <= media_type.most() => {
+                let media = Media {
+                    media_type,
+                    blob,
+                    size,
+                };
+                (format!("[{about}, {size} bytes]"), Some(media))
+            }
+            Some(_) => (
+                format!("[{about}, {size} bytes, too large to be shown, kept as {blob}]"),
+                None,
+            ),
+            None => (format!("[{about}, {size} bytes, kept as {blob}]"), None),
         }
     }
 }
@@ -160,7 +182,10 @@ mod tests {
             panic!("{result}")
         };
         let keep = |bytes: &[u8]| Ok(format!("blob{}", bytes.len()));
-        let parts: Vec<String> = parts.into_iter().map(|part| part.text(keep)).collect();
+        let parts: Vec<String> = parts
+            .into_iter()
+            .map(|part| part.for_model(keep).0)
+            .collect();
         assert_eq!(
             (parts.join("\n").as_str(), failed),
             (text, is_error),

@@ -8,6 +8,7 @@ use std::{
 use aside_base::{lock, visible::short_line};
 use aside_tool::{CallPlan, Planning, Tool, ToolContext, ToolSpec, Unplanned, fitted};
 use aside_turn::{
+    attachment::{Attachment, Content, Media},
     effect::CallWork,
     input::{ToolOutcome, ToolOutput},
     record::CallKey,
@@ -145,7 +146,7 @@ impl McpTool {
             };
             match reply::read(&result) {
                 CallReply::Done { parts, is_error } => {
-                    let output = ToolOutput::text(text_off_thread(context, parts).await?);
+                    let output = output_off_thread(context, &work.tool, parts).await?;
                     return Ok(match is_error {
                         true => ToolOutcome::Error(output),
                         false => ToolOutcome::Success(output),
@@ -197,17 +198,30 @@ fn without_answer(outcome: ToolOutcome, why: &str) -> ToolOutcome {
     }
 }
 
-/// The text for the model, within its limits. The full text is stored, which may block on disk.
-async fn text_off_thread(
+/// The text for the model, within its limits, and the images and documents that it names. All of it is stored, which
+/// may block on disk.
+async fn output_off_thread(
     context: &Arc<ToolContext>,
+    tool: &str,
     parts: Vec<ReplyPart>,
-) -> Result<String, String> {
-    let context = context.clone();
-    let fitted = tokio::task::spawn_blocking(move || {
-        let parts = parts.into_iter().map(|part| part.text(&context.keep_blob));
-        fitted(&context, parts.collect::<Vec<_>>().join("\n"))
+) -> Result<ToolOutput, String> {
+    let (context, tool) = (context.clone(), tool.to_owned());
+    let output = tokio::task::spawn_blocking(move || {
+        let read = parts
+            .into_iter()
+            .map(|part| part.for_model(&context.keep_blob));
+        let (texts, media): (Vec<String>, Vec<Option<Media>>) = read.unzip();
+        let shown = media.into_iter().flatten().enumerate();
+        let attachment = |(at, media): (usize, Media)| Attachment {
+            name: format!("{tool} {}", at + 1),
+            content: Content::Media(media),
+        };
+        ToolOutput {
+            media: shown.map(attachment).collect(),
+            ..ToolOutput::text(fitted(&context, texts.join("\n")))
+        }
     });
-    fitted
+    output
         .await
         .map_err(|_| "its result was lost because of an error in Aside".to_owned())
 }

@@ -23,6 +23,8 @@ pub struct Abilities {
     pub schema: bool,
     /// Whether the model accepts images.
     pub images: bool,
+    /// Bytes of the largest image that the model accepts, in base64; `None` for no known limit.
+    pub image_bytes: Option<u64>,
     /// Whether the model accepts PDF documents.
     pub documents: bool,
     /// Whether the model accepts a system message in the middle of a conversation.
@@ -63,6 +65,7 @@ impl Tokens {
             cache_write: self.cache_write.saturating_add(self.cache_write_long),
             output: self.output,
             cost: prices.map(|prices| self.cost(prices)),
+            partial: false,
         }
     }
 
@@ -97,6 +100,7 @@ impl Default for Abilities {
             strict: true,
             schema: true,
             images: false,
+            image_bytes: None,
             documents: false,
             system_messages: false,
             reasoning: ReasoningKind::None,
@@ -123,6 +127,7 @@ impl Abilities {
         set(&mut self.strict, stated.strict.as_ref());
         set(&mut self.schema, stated.schema.as_ref());
         set(&mut self.images, stated.images.as_ref());
+        self.image_bytes = stated.image_bytes.or(self.image_bytes);
         set(&mut self.documents, stated.documents.as_ref());
         set(&mut self.system_messages, stated.system_messages.as_ref());
         set(&mut self.reasoning, stated.reasoning.as_ref());

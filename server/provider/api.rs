@@ -10,7 +10,7 @@ use std::{
 
 use aside_turn::{
     response::{Feature, Piece},
-    rules::ToolChoice,
+    rules::{LeftOut, ToolChoice},
     transcript::Item,
 };
 use http::{HeaderMap, header::HeaderName};
@@ -41,6 +41,8 @@ pub(super) struct RequestContents<'a> {
     pub(super) schema: Option<&'a Value>,
     /// Features that the model refused.
     pub(super) without: &'a BTreeSet<Feature>,
+    /// Parts that the model refused by their names.
+    pub(super) left_out: &'a BTreeSet<LeftOut>,
     /// Id of the conversation, the same in all of its requests.
     pub(super) conversation: &'a str,
     /// Reads the images and PDFs attached to the conversation.
@@ -66,7 +68,10 @@ impl<'a> RequestContents<'a> {
         }
         let mut names = HashSet::new();
         let tools = self.head.tools.iter();
-        tools.filter(|tool| names.insert(&tool.name)).collect()
+        let is_left_out = |name: &str| self.leaves_out(&LeftOut::Tool(name.to_owned()));
+        tools
+            .filter(|tool| !is_left_out(&tool.name) && names.insert(&tool.name))
+            .collect()
     }
 
     /// Whether tools may be declared `strict`.
@@ -97,6 +102,11 @@ impl<'a> RequestContents<'a> {
             return ReasoningRequest::Off;
         }
         ReasoningRequest::On(wanted)
+    }
+
+    /// Whether the model refused this part.
+    pub(super) fn leaves_out(&self, part: &LeftOut) -> bool {
+        self.left_out.contains(part)
     }
 
     /// Whether the model refused this feature.

@@ -8,6 +8,7 @@ use super::key::Key;
 
 pub(super) const CUT: &str = "aside.cut";
 pub(super) const CONNECTION: &str = "aside.connection";
+pub(super) const LOST: &str = "aside.lost";
 pub(super) const GARBLED: &str = "aside.garbled";
 pub(super) const NOT_API: &str = "aside.not_api";
 pub(super) const CERTIFICATE: &str = "aside.certificate";
@@ -49,6 +50,15 @@ impl ApiError {
     pub(super) fn connection(message: impl Into<String>) -> Self {
         Self {
             kind: CONNECTION.to_owned(),
+            message: message.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The connection broke after the request was sent, or nothing came; `message` says how.
+    pub(super) fn lost(message: impl Into<String>) -> Self {
+        Self {
+            kind: LOST.to_owned(),
             message: message.into(),
             ..Self::default()
         }

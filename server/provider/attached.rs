@@ -1,7 +1,12 @@
 //! Renders attachments of a user's message for a model: text between tags that name the file, images and PDFs each
 //! after such a tag.
 
-use aside_turn::attachment::{Attachment, Content, Media, MediaType};
+use std::borrow::Cow;
+
+use aside_turn::{
+    attachment::{Attachment, Content, Media, MediaType, in_base64},
+    rules::LeftOut,
+};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use super::api::{Encoder, RequestContents};
@@ -70,6 +75,28 @@ pub(super) fn parts(
     parts
 }
 
+/// The result of a call as a model reads it: its text, and its images and documents, each after a text that names it.
+/// What the model does not take is named in the text.
+pub(super) fn result_parts<'a>(
+    content: &'a str,
+    media: &[Attachment],
+    ask: &RequestContents<'_>,
+) -> (Cow<'a, str>, Vec<UserPart>) {
+    if media.is_empty() {
+        return (content.into(), Vec::new());
+    }
+    let mut parts = parts("", media, ask);
+    let words = match parts.last() {
+        Some(UserPart::Text(_)) => parts.pop(),
+        _ => None,
+    };
+    let text = match words {
+        Some(UserPart::Text(words)) => format!("{content}\n{words}").into(),
+        _ => content.into(),
+    };
+    (text, parts)
+}
+
 fn holding(tag: &str, text: &str) -> String {
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     format!("{tag}>\n{text}{newline}</attachment>\n")
@@ -92,6 +119,15 @@ fn encoded(media: &Media, name: &str, ask: &RequestContents<'_>) -> Result<UserP
             MediaType::Pdf => "[not shown: this model does not accept PDF documents]",
             _ => "[not shown: this model does not accept images]",
         });
+    }
+    if ask.leaves_out(&LeftOut::Media(media.blob.clone())) {
+        return Err("[left out: the provider refused it]");
+    }
+    let most = abilities
+        .image_bytes
+        .filter(|_| media.media_type.is_image());
+    if most.is_some_and(|most| in_base64(media.size) > most) {
+        return Err("[left out: the image is too large for this model]");
     }
     let bytes = ask.media.read(media);
     let data = BASE64_STANDARD.encode(bytes.ok_or("[not shown: the content is lost]")?);

@@ -13,7 +13,7 @@ use aside_turn::{
     inquiry::{CallResult, Message},
     record::CallKey,
     response::{self, Feature, Kind},
-    rules::ToolChoice,
+    rules::{LeftOut, ToolChoice},
     transcript::{Fork, Item, Link},
 };
 use bytes::Bytes;
@@ -44,6 +44,8 @@ struct Prefix {
     with_tools: bool,
     /// Features that the model had refused when this was encoded.
     without: BTreeSet<Feature>,
+    /// Parts that the model had refused when this was encoded.
+    left_out: BTreeSet<LeftOut>,
     frozen: Bytes,
     frozen_breakpoints: Vec<usize>,
     epoch: u32,
@@ -147,6 +149,7 @@ impl Prefix {
             head: head.clone(),
             with_tools: with_tools(ask),
             without: ask.without.clone(),
+            left_out: ask.left_out.clone(),
             frozen: bytes.into(),
             frozen_breakpoints: breakpoints,
             epoch,
@@ -174,6 +177,7 @@ impl Prefix {
             && known
             && self.with_tools == with_tools(ask)
             && self.without == *ask.without
+            && self.left_out == *ask.left_out
             && self.epoch == transcript.epoch
     }
 
@@ -300,6 +304,7 @@ fn result(result: &CallResult) -> Item {
         name,
         content,
         is_error,
+        media: Vec::new(),
     }
 }
 
@@ -367,7 +372,6 @@ impl Body {
     }
 
     /// The whole body in one piece.
-    #[cfg(test)]
     pub(super) fn concat(&self) -> Vec<u8> {
         self.chunks.iter().flatten().copied().collect()
     }

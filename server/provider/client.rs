@@ -6,7 +6,7 @@ use reqwest::{Certificate, redirect};
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::{connections::BegunConnections, this_computer::is_this_computer};
+use super::connections::{BegunConnections, is_direct};
 
 /// Time limit of establishing a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub enum Roots {
 pub struct HttpClient {
     roots: Roots,
     built: Arc<OnceCell<BuiltClient>>,
-    /// Client for servers on this computer, without a proxy.
+    /// Client for servers that are reached without a proxy, such as those on this computer.
     local: Arc<OnceCell<BuiltClient>>,
 }
 
@@ -58,7 +58,7 @@ impl HttpClient {
     /// # Errors
     /// A sentence if the client cannot be built.
     pub(super) async fn get(&self, place: &Url) -> Result<&BuiltClient, String> {
-        let (roots, is_local) = (self.roots, is_this_computer(place));
+        let (roots, is_local) = (self.roots, is_direct(place));
         let build = || async move {
             let built = tokio::task::spawn_blocking(move || build(roots, is_local)).await;
             built.map_err(|error| error.to_string())?

@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use aside_base::environment::variable;
 use hyper_util::client::proxy::matcher::Matcher;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -59,9 +60,36 @@ impl<S: Service<Place>, Place> Service<Place> for CountedConnector<S> {
     }
 }
 
+/// Whether requests to `place` go through no proxy, whatever proxy there is.
+pub(super) fn is_direct(place: &Url) -> bool {
+    let mut lists = ["NO_PROXY", "no_proxy"].into_iter().filter_map(variable);
+    is_this_computer(place) || lists.any(|list| is_excepted(place, &list))
+}
+
+/// Whether an entry of `NO_PROXY` is this host. Only what the client's own matcher does not read is looked at: a star
+/// before the domain, and a port.
+fn is_excepted(place: &Url, list: &str) -> bool {
+    let host = place.host_str().unwrap_or_default().to_ascii_lowercase();
+    let is_this = |entry: &str| {
+        let entry = entry.trim().to_ascii_lowercase();
+        let (name, port) = match entry.rsplit_once(':') {
+            Some((name, port)) if port.parse::<u16>().is_ok() && !name.contains(':') => {
+                (name, port.parse().ok())
+            }
+            _ => (entry.as_str(), None),
+        };
+        let name = name.strip_prefix('*').unwrap_or(name);
+        let name = name.strip_prefix('.').unwrap_or(name);
+        let below = host.strip_suffix(name);
+        let is_below = below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        !name.is_empty() && is_below && (port.is_none() || port == place.port_or_known_default())
+    };
+    list.split(',').any(is_this)
+}
+
 /// The proxy for requests to `place`, if there is one.
 pub(super) fn proxy_of(place: &Url) -> Option<http::Uri> {
-    if is_this_computer(place) {
+    if is_direct(place) {
         return None;
     }
     let place = place.as_str().parse().ok()?;
@@ -80,7 +108,10 @@ pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiEr
     if causes(error).any(is_certificate) {
         return ApiError::certificate(why);
     }
-    let Some(proxy) = proxy.filter(|_| error.is_connect()) else {
+    if !error.is_connect() {
+        return ApiError::lost(why);
+    }
+    let Some(proxy) = proxy else {
         return ApiError::connection(why);
     };
     // The type of this error is private, so only its text can be compared.
@@ -131,4 +162,28 @@ pub(super) fn ended_early(error: &reqwest::Error) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_may_have_a_star_or_a_port() {
+        for (list, expected) in [
+            ("*.corp.example", true),
+            ("a.example, *.corp.example", true),
+            (".corp.example", true),
+            ("models.corp.example:8443", true),
+            ("models.corp.example:443", false),
+            ("*.Corp.Example:8443", true),
+            ("*.orp.example", false),
+            ("corp.example.org", false),
+            ("*", false),
+            ("", false),
+        ] {
+            let place = Url::parse("https://models.corp.example:8443/v1").unwrap();
+            assert_eq!(is_excepted(&place, list), expected, "{list}");
+        }
+    }
 }

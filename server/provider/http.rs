@@ -28,6 +28,7 @@ use super::{
     hiding::HidingFilter,
     key::Key,
     options::ModelOptions,
+    refused::{RefusedParts, refused_parts},
     retry::{ApiError, ErrorContext, failure},
     sse::{SseEvent, SseParser, TooLong},
 };
@@ -74,7 +75,10 @@ impl Provider for Http {
         let decoder = self.api.decoder(&ask, calls);
         let url = self.url(&self.api.path(&self.options.model))?;
         let headers = self.headers(Some(&ask)).await?;
-        let response = self.post(url, headers, body).await?;
+        let response = self
+            .post(url, headers, body.clone())
+            .await?
+            .map_err(|error| self.refusal(&error, &request, &body))?;
         let mut stream = Stream {
             cutter: SseParser::new(self.api.framing()),
             response,
@@ -83,7 +87,8 @@ impl Provider for Http {
             begun: false,
             broken: None,
         };
-        let first = stream.next().await.map_err(|error| self.failure(&error))?;
+        let first = stream.next().await;
+        let first = first.map_err(|error| self.refusal(&error, &request, &body))?;
         Ok(self.pieces(stream, first))
     }
 }
@@ -97,6 +102,7 @@ fn ask<'a>(options: &'a ModelOptions, request: &'a ModelRequest) -> RequestConte
         reasoning: request.reasoning,
         schema: request.schema.as_ref(),
         without: &request.without,
+        left_out: &request.left_out,
         conversation: request.shared.conversation(),
         media: request.shared.media(),
     }
@@ -180,7 +186,12 @@ impl Http {
         Ok(headers)
     }
 
-    async fn post(&self, url: Url, headers: HeaderMap, body: Body) -> Result<Response, Failure> {
+    async fn post(
+        &self,
+        url: Url,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Result<Response, ApiError>, Failure> {
         let BuiltClient { client, begun } = self.built().await?;
         let send = || {
             let request = client.post(url.clone()).headers(headers.clone());
@@ -202,7 +213,7 @@ impl Http {
                 Err(error) if error.is_loading() && Instant::now() < loaded_until => {
                     sleep(LOADING).await;
                 }
-                answered => return answered.map_err(|error| self.failure(&error)),
+                answered => return Ok(answered),
             }
         }
     }
@@ -333,17 +344,36 @@ impl Http {
     }
 
     pub(super) fn failure(&self, error: &ApiError) -> Failure {
+        self.described(error, None)
+    }
+
+    /// The failure of a request, with the parts that the server refused by their names.
+    fn refusal(&self, error: &ApiError, request: &ModelRequest, body: &Body) -> Failure {
+        let ask = ask(&self.options, request);
+        let sent = || serde_json::from_slice(&body.concat()).unwrap_or_default();
+        let refused = refused_parts(error, &ask, &request.transcript, sent);
+        self.described(error, refused)
+    }
+
+    fn described(&self, error: &ApiError, refused: Option<RefusedParts>) -> Failure {
         let id = self.options.id();
         let base = &self.options.base;
+        let mut shown = base.clone();
+        // Without a login: only an address that cannot have one refuses.
+        let _ = shown.set_username("").and(shown.set_password(None));
         let who = ErrorContext {
             model: &id,
             host: base.host_str().unwrap_or_default(),
             port: base.port_or_known_default(),
+            base: shown.as_str(),
             key_source: &self.options.key_source,
         };
         let secrets = self.secrets().into_iter();
         let error = &secrets.fold(error.clone(), |error, secret| error.without(&secret));
-        let failure = failure(error, &who);
+        let failure = match refused {
+            Some(refused) => refused.failure(error, &who),
+            None => failure(error, &who),
+        };
         tracing::warn!(
             target: "aside::provider",
             model = id,
@@ -497,5 +527,5 @@ async fn read(response: &mut Response) -> Result<Option<bytes::Bytes>, ApiError>
 }
 
 fn silence() -> ApiError {
-    ApiError::connection(format!("no data for {} s", SILENCE_LIMIT.as_secs()))
+    ApiError::lost(format!("no data for {} s", SILENCE_LIMIT.as_secs()))
 }

@@ -11,7 +11,7 @@
 //! | `tags`, `openai_list` | reasoning between tags in the text; lists of models in OpenAI's format |
 //! | `api`, `body`, `sse` | common parts of the APIs: the trait, bodies that grow, events of a stream |
 //! | `attached`, `media` | attachments of a message as a model reads them; the bytes of images and PDFs |
-//! | `answer`, `openai_error`, `api_error`, `retry` | errors: parsing, data, and their classification |
+//! | `answer`, `openai_error`, `api_error`, `retry`, `refused` | errors: parsing, data, their classification, and the parts of a request that they name |
 //! | `calls`, `call_ids` | the calls of a response: which there are, what their arguments are; their ids |
 //! | `effort`, `schema`, `slots` | words for reasoning effort, JSON schemas in each API's subset, numbering of items |
 //! | `http`, [`client`], `connections`, [`this_computer`], [`key`], `hiding`, `list` | the network: sending, the HTTP client, connections and proxies, secrets and their removal, lists of models |
@@ -48,6 +48,7 @@ mod openai_error;
 mod openai_list;
 mod openai_responses;
 pub mod options;
+mod refused;
 pub mod rehearsal;
 mod request;
 mod retry;

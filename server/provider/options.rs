@@ -52,6 +52,7 @@ impl ModelOptions {
             forced_tools,
             reasoning_off,
             images,
+            image_bytes,
             documents,
             context_window,
             ..
@@ -63,6 +64,7 @@ impl ModelOptions {
             reasoning: self.reasons(),
             reasoning_switches: reasoning_off,
             images,
+            image_bytes,
             documents,
             context_window,
             compacts_at: self.compacts_at(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use aside_turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},
-    rules::{Model, ToolChoice},
+    rules::{LeftOut, Model, ToolChoice},
     transcript::Fork,
 };
 use async_trait::async_trait;
@@ -51,4 +51,6 @@ pub struct ModelRequest {
     pub schema: Option<Value>,
     /// Features that the model refused in this conversation.
     pub without: BTreeSet<Feature>,
+    /// Parts that the model refused in this conversation by their names.
+    pub left_out: BTreeSet<LeftOut>,
 }

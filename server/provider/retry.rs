@@ -7,7 +7,7 @@ use std::{borrow::Cow, time::Duration};
 
 pub(super) use super::api_error::ApiError;
 use super::api_error::{
-    CERTIFICATE, CONNECTION, CUT, GARBLED, NOT_API, PROXY, PROXY_LOGIN, PROXY_SCHEME,
+    CERTIFICATE, CONNECTION, CUT, GARBLED, LOST, NOT_API, PROXY, PROXY_LOGIN, PROXY_SCHEME,
 };
 
 /// Maximum number of characters shown of a provider's message.
@@ -24,6 +24,8 @@ pub(super) struct ErrorContext<'a> {
     pub(super) host: &'a str,
     /// Port of the server.
     pub(super) port: Option<u16>,
+    /// The base URL that is configured.
+    pub(super) base: &'a str,
     /// Source of the key, for messages; empty if there is none.
     pub(super) key_source: &'a str,
 }
@@ -33,6 +35,8 @@ pub(super) struct ErrorContext<'a> {
 enum ErrorMeaning {
     /// The server cannot be reached, or the connection broke.
     Offline,
+    /// The connection broke after the request was sent, or nothing came.
+    Lost,
     /// The server's certificate is not trusted.
     Certificate,
     /// The proxy cannot be reached.
@@ -72,6 +76,7 @@ use aside_turn::response::{Failure, FailureClass, Feature};
 const NAMES: &[(&str, ErrorMeaning)] = &[
     (CUT, M::Cut),
     (CONNECTION, M::Offline),
+    (LOST, M::Lost),
     (GARBLED, M::Garbled),
     (NOT_API, M::NotApi),
     (CERTIFICATE, M::Certificate),
@@ -138,6 +143,44 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     ),
     (&["required following item"], M::Refused(Feature::History)),
     (&["encrypted content"], M::Refused(Feature::History)),
+    // Whether the member is too much or missing is said in many ways.
+    (
+        &["reasoning_content", "unsupported"],
+        M::Refused(Feature::ReasoningText),
+    ),
+    (
+        &["reasoning_content", "not supported"],
+        M::Refused(Feature::ReasoningText),
+    ),
+    (
+        &["reasoning_content", "not permitted"],
+        M::Refused(Feature::ReasoningText),
+    ),
+    (
+        &["reasoning_content", "not allowed"],
+        M::Refused(Feature::ReasoningText),
+    ),
+    (
+        &["reasoning_content", "must"],
+        M::Refused(Feature::Unreasoned),
+    ),
+    (
+        &["reasoning_content", "missing"],
+        M::Refused(Feature::Unreasoned),
+    ),
+    (
+        &["reasoning_content", "required"],
+        M::Refused(Feature::Unreasoned),
+    ),
+    (&["reasoning_content"], M::Refused(Feature::ReasoningText)),
+    (
+        &["messages", "'reasoning' is unsupported"],
+        M::Refused(Feature::ReasoningText),
+    ),
+    (
+        &["messages", ".reasoning"],
+        M::Refused(Feature::ReasoningText),
+    ),
     // The member is known but its value is not accepted, or the message recommends the member.
     (&["max_completion_tokens", "too large"], M::Other),
     (&["max_completion_tokens", "at most"], M::Other),
@@ -217,6 +260,45 @@ pub(super) fn failure(error: &ApiError, who: &ErrorContext<'_>) -> Failure {
     }
 }
 
+/// Whether an error may refuse a part of the request by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspicion {
+    /// The error is about something else.
+    None,
+    /// The error may name a part; `strict` if it speaks of strict tools.
+    Part { strict: bool },
+    /// The request is too large.
+    Size,
+}
+
+/// Whether an error may refuse a part of the request by its name.
+pub(super) fn suspicion(error: &ApiError) -> Suspicion {
+    if error.status() == Some(413) {
+        return Suspicion::Size;
+    }
+    if !is_looked_at(error) {
+        return Suspicion::None;
+    }
+    let strict = error.message.to_lowercase().contains("strict")
+        || error.param.to_lowercase().contains("strict");
+    match named(error).or_else(|| worded(error)) {
+        // Properties of a tool may be called like a feature.
+        None
+        | Some(
+            M::Refused(
+                Feature::Strict
+                | Feature::Schema
+                | Feature::Reasoning
+                | Feature::ReasoningText
+                | Feature::ParallelCalls
+                | Feature::CacheHint,
+            )
+            | M::Other,
+        ) => Suspicion::Part { strict },
+        Some(_) => Suspicion::None,
+    }
+}
+
 fn meaning(error: &ApiError) -> ErrorMeaning {
     let found = named(error)
         .or_else(|| worded(error))
@@ -244,12 +326,16 @@ fn named(error: &ApiError) -> Option<ErrorMeaning> {
     })
 }
 
-fn worded(error: &ApiError) -> Option<ErrorMeaning> {
-    let looked_at = match error.status() {
+/// Whether the server parsed the request and rejected it.
+fn is_looked_at(error: &ApiError) -> bool {
+    match error.status() {
         Some(status) => matches!(status, 400 | 404 | 413 | 422),
         None => error.kind.to_ascii_lowercase().contains("invalid"),
-    };
-    if !looked_at {
+    }
+}
+
+fn worded(error: &ApiError) -> Option<ErrorMeaning> {
+    if !is_looked_at(error) {
         return None;
     }
     let says = format!("{} {}", error.param, error.message).to_lowercase();
@@ -272,6 +358,17 @@ fn speaks_of_money(error: &ApiError) -> bool {
     .any(|word| says.contains(word))
 }
 
+/// Whether a quota is used up until a date or for good.
+fn is_used_up(error: &ApiError) -> bool {
+    let says = error.message.to_lowercase();
+    says.contains("quota") && (says.contains("exhausted") || says.contains("reset"))
+}
+
+fn wants_a_flag(error: &ApiError) -> bool {
+    let says = error.message.to_lowercase();
+    says.contains("requires") && (says.contains("flag") || says.contains("--"))
+}
+
 fn by_status(error: &ApiError) -> ErrorMeaning {
     match error.status() {
         Some(300..=399) => M::Redirect,
@@ -290,9 +387,12 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
         {
             M::Money
         }
-        // A daily quota is not worth waiting for.
+        // A daily quota is not worth waiting for, nor one that ends at a date.
         Some(429) if error.code.to_ascii_lowercase().contains("perday") => M::Money,
+        Some(429) if error.retry_after.is_none() && is_used_up(error) => M::Money,
         Some(429) => M::Rate,
+        // The server was started without what the request needs, and starts no other way by being asked again.
+        Some(500..600) if wants_a_flag(error) => M::Other,
         Some(503 | 529) => M::Overload,
         Some(500..600) => M::Transient,
         Some(_) => M::Other,
@@ -308,7 +408,8 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
 
 fn class(meaning: ErrorMeaning) -> FailureClass {
     match meaning {
-        M::Offline | M::Proxy | M::Cut | M::Garbled | M::Transient => FailureClass::Transient,
+        M::Offline | M::Proxy | M::Transient => FailureClass::Transient,
+        M::Lost | M::Cut | M::Garbled => FailureClass::Broken,
         M::BadKey | M::UnknownModel | M::NoApi | M::NotApi => FailureClass::Auth,
         M::Money => FailureClass::Money,
         M::Rate => FailureClass::Rate,
@@ -344,7 +445,7 @@ fn what(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> Stri
     let proxy = &error.param;
     match meaning {
         // The port is named because a wrong one is a common cause.
-        M::Offline => {
+        M::Offline | M::Lost => {
             let port = who.port.map_or_else(String::new, |port| format!(":{port}"));
             format!("{host}{port} cannot be reached, or the connection broke")
         }
@@ -359,7 +460,7 @@ fn what(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> Stri
         }
         M::BadKey => format!("{host} rejected the API key from {key_source}"),
         M::UnknownModel => format!("{host} has no such model"),
-        M::NoApi => format!("{host} does not offer this API"),
+        M::NoApi => format!("{host} does not offer this API below {}", who.base),
         M::NotApi => format!("{host} answered with a web page instead of the API"),
         M::Money => "the account has no credit left, or reached its limit".to_owned(),
         M::Rate => format!("{host} accepts no more requests for now"),
@@ -392,7 +493,7 @@ fn next(
         return format!("wait {}, then try again", rounded_up(time)).into();
     }
     let next = match meaning {
-        M::Offline => "check that the server is running and that you are online",
+        M::Offline | M::Lost => "check that the server is running and that you are online",
         M::Certificate => "set tls_roots to \"system\" if your system trusts it",
         M::Proxy => "check that it is running, or set HTTPS_PROXY or NO_PROXY",
         M::ProxyLogin => "add the login to HTTPS_PROXY, as in http://name:password@host",
@@ -407,7 +508,9 @@ fn next(
         M::Money => "add credit or raise the limit with the provider, or choose another model",
         M::Rate => "wait a while, then try again",
         M::Overload => "wait a while, then try again",
-        M::Context => "start a new conversation, or choose a model with a larger context window",
+        M::Context => {
+            "fork an earlier turn, start a new conversation, or choose a model with a larger context window"
+        }
         M::Refusal => "rephrase the message, or choose another model",
         M::Refused(_) => "choose another model",
         M::NoTools => "choose one that does, or turn tools off with -T",
@@ -436,6 +539,8 @@ fn feature_name(feature: Feature) -> &'static str {
         Feature::Reasoning => "the reasoning settings",
         Feature::ReasoningOff => "turning reasoning off",
         Feature::History => "the earlier reasoning",
+        Feature::ReasoningText => "the earlier reasoning as text",
+        Feature::Unreasoned => "an earlier response without its reasoning",
         Feature::SystemMessage => "a system message in mid-conversation",
         Feature::Strict => "strict tools",
         Feature::Schema => "a schema for the answer",
@@ -447,7 +552,7 @@ fn feature_name(feature: Feature) -> &'static str {
 }
 
 /// The provider's own words, fit for a terminal and short, or its name for the error. Empty if it sent neither.
-fn said(error: &ApiError) -> String {
+pub(super) fn said(error: &ApiError) -> String {
     let own = [&error.message, &error.code, &error.kind]
         .into_iter()
         .find(|text| !text.trim().is_empty() && !text.starts_with("aside."));

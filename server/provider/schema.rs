@@ -3,11 +3,14 @@
 //! Constraints that an API cannot enforce go as text to the end of the description. Arguments and answers are always
 //! checked against the original schema.
 
+mod complete;
 #[cfg(test)]
 mod tests;
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
+
+pub(super) use self::complete::complete;
 
 /// Maximum number of nested schemas.
 const MAX_NODES: usize = 5_000;

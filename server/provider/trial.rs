@@ -7,7 +7,7 @@ use aside_turn::{
     inquiry::Message,
     record::{CallEnd, CallKey, DirectiveKind, Event, Vocabulary as _},
     response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
-    rules::ToolChoice,
+    rules::{LeftOut, ToolChoice},
     transcript::Transcript,
 };
 use serde_json::{Value, json};
@@ -57,6 +57,7 @@ pub(super) struct ProviderTrial {
     pub(super) reasoning: bool,
     pub(super) schema: Option<Value>,
     pub(super) without: BTreeSet<Feature>,
+    pub(super) left_out: BTreeSet<LeftOut>,
     pub(super) messages: Vec<Message>,
     pub(super) transcript: Transcript,
     pub(super) shared: SharedBody,
@@ -77,6 +78,7 @@ impl ProviderTrial {
             tool_choice: ToolChoice::Auto,
             schema: None,
             without: BTreeSet::new(),
+            left_out: BTreeSet::new(),
             messages: Vec::new(),
             transcript,
             shared: SharedBody::new("conv-5f1c"),
@@ -127,6 +129,7 @@ impl ProviderTrial {
                 content: (*content).into(),
                 held: false,
                 details: None,
+                media: Vec::new(),
                 summary: None,
             });
         }
@@ -277,6 +280,7 @@ impl ProviderTrial {
             reasoning: self.reasoning,
             schema: self.schema.as_ref(),
             without: &self.without,
+            left_out: &self.left_out,
             conversation: "conv-5f1c",
             media: self.shared.media(),
         }

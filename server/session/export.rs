@@ -439,9 +439,10 @@ fn tokens(usage: &Usage) -> String {
     if read + usage.output == 0 && usage.cost.is_none_or(|cost| cost <= 0.0) {
         return String::new();
     }
+    let at_least = if usage.partial { "at least " } else { "" };
     let cost = usage
         .cost
-        .map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+        .map_or_else(String::new, |cost| format!(", {at_least}${cost:.4}"));
     format!(
         "Tokens: {read} in ({} from cache), {} out{cost}.",
         usage.cache_read, usage.output

@@ -89,6 +89,7 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
         content,
         summary,
         details: Some(details),
+        ..ToolOutput::default()
     };
     Ok(ToolOutcome::Success(output))
 }

@@ -111,10 +111,11 @@ impl Context {
         }
     }
 
-    /// Counts the usage of a broken response, which was paid for all the same.
-    pub(crate) fn pay_broken(&mut self, usage: &Usage) {
-        self.usage.count(usage);
-        self.broken_usage.count(usage);
+    /// Counts the usage of a broken response, which was paid for all the same. If it `began`, more may have been paid.
+    pub(crate) fn pay_broken(&mut self, mut usage: Usage, began: bool) {
+        usage.partial |= began;
+        self.usage.count(&usage);
+        self.broken_usage.count(&usage);
     }
 
     /// The usage to record for a response: its own, and that of broken responses before it.

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    model::response::{Failure, Piece},
+    model::{
+        attachment::Attachment,
+        response::{Failure, Piece},
+    },
     question::Question,
     record::{CallKey, PromptId},
     rules::{Class, Client, RunRule},
@@ -139,6 +142,8 @@ pub struct ToolOutput {
     pub summary: String,
     /// Other data for the record, such as the files that were read and their hashes.
     pub details: Option<Value>,
+    /// Images and documents for models that take them; the content names them.
+    pub media: Vec<Attachment>,
 }
 
 impl ToolOutput {
@@ -168,7 +173,7 @@ impl ToolOutput {
         Self {
             content,
             summary,
-            details: None,
+            ..Self::default()
         }
     }
 }

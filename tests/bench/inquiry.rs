@@ -54,6 +54,7 @@ fn main() {
                     assistant,
                     questions,
                     breaks: 0,
+                    answers: true,
                 };
                 line(case, &play(case));
             }
@@ -71,6 +72,7 @@ fn main() {
         assistant: None,
         questions: 3,
         breaks: 0,
+        answers: true,
     });
     println!(
         "\n{} connection for a turn of {} steps with {} inquiry   (wanted: 1)",

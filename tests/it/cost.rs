@@ -27,6 +27,7 @@ fn in_band(test: &str, model: &str, before: Prelude, questions: usize) -> Bill {
         assistant: None,
         questions,
         breaks: 0,
+        answers: true,
     };
     play_by(case, |world, args, places| {
         let mut program = without_time::command(world, test, args);
@@ -82,6 +83,7 @@ fn questions_to_another_model_share_the_conversation_among_themselves() {
             assistant: Some(assistant),
             questions: 3,
             breaks: 0,
+            answers: true,
         });
         let inquiries = bill.inquiries();
         assert_eq!(inquiries.len(), 3, "{assistant}");
@@ -128,6 +130,7 @@ fn what_broke_and_was_sent_again_is_paid_for() {
         assistant: None,
         questions: 1,
         breaks: 2,
+        answers: true,
     };
     let (whole, bill) = (play(CostCase { breaks: 0, ..case }), play(case));
     let broken = |of: Vec<&Paid>| of.into_iter().filter(|paid| paid.broken).count();
@@ -173,6 +176,30 @@ fn a_summary_reads_the_conversation_from_the_cache_and_what_follows_begins_with_
             }
             let (read, shared) = (later.cached.read, next.input());
             assert!(read * 100 >= shared * 98, "{model}: {read} of {shared}");
+        }
+    }
+}
+
+#[test]
+fn an_inquiry_that_nobody_answers_costs_four_steps_at_most() {
+    let others = ["openai/gpt-6-astra", "google/gemini-3.8-flash"];
+    for model in MODELS.into_iter().chain(others) {
+        for questions in [1, 3, 10] {
+            let bill = play(CostCase {
+                before: LONG,
+                model,
+                strategy: "auto",
+                assistant: None,
+                questions,
+                breaks: 0,
+                answers: false,
+            });
+            let asked: f64 = bill.inquiries().iter().map(|paid| paid.dollars).sum();
+            let step = bill.before().dollars;
+            assert!(
+                asked <= 4.0 * step,
+                "{model}, {questions}: {asked} of {step} a step"
+            );
         }
     }
 }

@@ -44,7 +44,9 @@ const EXCEPTIONS: &str = "
     server/provider/ollama/response.rs | failed | a provider's own words: its API gives the fault no code
     server/provider/openai_chat/response.rs | finish | a word of the API
     server/provider/rehearsal/mod.rs | class_of | words of a script, which stand for a provider's
+    server/provider/refused.rs | collect | the address of data, which is no sentence
     server/provider/retry.rs | by_status | a provider's own words: its API gives the fault no code
+    server/provider/retry.rs | suspicion | a provider's own words: its API gives the fault no code
     server/provider/retry.rs | said | a mark in place of what must not be shown
     server/tool/sandbox/means.rs | mend | bubblewrap's own words: it has one exit code for all faults
     server/turn/input.rs | own_summary | whether two texts are one, whatever they say

@@ -60,7 +60,7 @@ fn world(mode: &str, keys: &str) -> TestWorld {
     world
 }
 
-fn config(mode: &str, keys: &str) -> String {
+pub(crate) fn config(mode: &str, keys: &str) -> String {
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
     format!(
         "[mcp.servers.srv]\ncommand = 'python3'\nargs = {}\n{keys}\n",

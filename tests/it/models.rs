@@ -22,6 +22,7 @@ mod connections;
 mod cuts;
 mod damaged;
 mod failures;
+mod guests;
 mod heard;
 mod kept;
 mod limits;

@@ -1,5 +1,6 @@
 """An MCP server without any SDK, for tests: well behaved, or hostile in the way that its argument names."""
 
+import base64
 import json
 import os
 import sys
@@ -59,6 +60,10 @@ def call(params):
         return text("after the flood")
     if MODE == "kinds":
         return {"content": [{"type": "hologram"}, {"type": "text", "text": "and text"}]}
+    if MODE == "picture":
+        with open(os.path.join(os.path.dirname(__file__), "../media/red.png"), "rb") as file:
+            data = base64.b64encode(file.read()).decode()
+        return {"content": [{"type": "text", "text": "Taken."}, {"type": "image", "data": data, "mimeType": "image/png"}]}
     if MODE == "image":
         return {"content": [{"type": "image", "data": "UE5H", "mimeType": "image/png"}]}
     if MODE.startswith("relisting"):

@@ -235,8 +235,10 @@ export function spent({
   cacheWriteTokens,
   outputTokens,
   costUsd,
+  atLeast,
 }: Usage): string {
-  const cost = costUsd === undefined ? '' : ` · $${costUsd.toFixed(4)}`;
+  const dollars = `${atLeast ? 'at least ' : ''}$${costUsd?.toFixed(4)}`;
+  const cost = costUsd === undefined ? '' : ` · ${dollars}`;
   return `${inputTokens + cacheReadTokens + cacheWriteTokens} tokens in, ${outputTokens} out${cost}`;
 }
 
@@ -251,5 +253,6 @@ export function summed(all: Usage[]): Usage | undefined {
     cacheReadTokens: sum((it) => it.cacheReadTokens),
     cacheWriteTokens: sum((it) => it.cacheWriteTokens),
     costUsd: isPriced ? sum(({ costUsd = 0 }) => costUsd) : undefined,
+    atLeast: all.some(({ atLeast }) => atLeast),
   };
 }

@@ -109,7 +109,7 @@ type Tokens = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
 };
-export type Usage = Tokens & { costUsd?: number; contextWindow?: number };
+export type Usage = Tokens & { costUsd?: number; atLeast?: boolean; contextWindow?: number };
 
 export type Update =
   | { kind: 'text' | 'reasoning'; step: number; text: string }

@@ -60,6 +60,8 @@ impl Secrets {
             content: clean(output.content),
             summary: clean(output.summary),
             details: output.details.map(|it| value_without_secrets(it, &secrets)),
+            // What an image shows cannot be told.
+            media: Vec::new(),
         };
         match outcome {
             ToolOutcome::Success(done) => ToolOutcome::Success(output(done)),
@@ -150,6 +152,7 @@ mod tests {
             content: "got hunter2, hunter2".into(),
             summary: "hunter2".into(),
             details: Some(json!({"k": "hunter2"})),
+            media: Vec::new(),
         };
         let clean = format!(
             "{:?}",

@@ -17,8 +17,7 @@ use aside_turn::{
     effect::{self, CallWork, End, RequestKind, Update},
     input::Input,
     question::Answer,
-    record::{CallKey, Event, Outcome, Word},
-    response::Feature,
+    record::{CallKey, Event, Outcome, Refused},
     transcript::Transcript,
 };
 use serde_json::Value;
@@ -47,7 +46,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) turns: HashSet<String>,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
-    pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
+    pub(in crate::engine) learned: BTreeSet<(String, Refused)>,
     pub(in crate::engine) options: TurnOptions,
     pub(in crate::engine) schema: Option<Value>,
     pub(in crate::engine) provider: Arc<dyn Provider>,
@@ -159,6 +158,7 @@ impl Performer {
             tool_choice,
             reasoning,
             without,
+            left_out,
         } = request;
         let mut provider = self.provider.clone();
         let mut sent = ModelRequest {
@@ -171,6 +171,7 @@ impl Performer {
             reasoning,
             schema: None,
             without,
+            left_out,
         };
         match kind {
             RequestKind::Turn { native_schema, .. } => {

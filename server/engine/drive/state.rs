@@ -17,8 +17,7 @@ use aside_session::{
 use aside_tool::FileSnapshots;
 use aside_turn::{
     model_text::ModelText,
-    record::{DirectiveKind, Event, FaultKind, Word},
-    response::Feature,
+    record::{DirectiveKind, Event, FaultKind, Refused},
     transcript::Transcript,
 };
 
@@ -31,7 +30,7 @@ pub struct ConversationState {
     /// Frozen beginning of requests; `None` before the first request.
     pub(in crate::engine) frozen: Option<Frozen>,
     /// Features that models refused.
-    pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
+    pub(in crate::engine) learned: BTreeSet<(String, Refused)>,
     /// Snapshots of files as the model last saw them.
     pub(in crate::engine) seen: FileSnapshots,
     /// Ids of the conversation's turns.

@@ -239,7 +239,7 @@ async fn stream(
         }
     }
     Err(Failure {
-        class: FailureClass::Transient,
+        class: FailureClass::Broken,
         text: "The response ended before it was complete; the connection was lost.".into(),
         retry_after: None,
     })

@@ -9,7 +9,7 @@ use std::{
 
 use aside_session::{
     approvals::Approvals,
-    attach::AttachedFile,
+    attach::{AttachedContent, AttachedFile},
     blobs::Blobs,
     conversation::Conversation,
     record::{Entry, Frozen, TurnLimits, TurnOptions},
@@ -18,13 +18,13 @@ use aside_session::{
 use aside_tool::workspace::Workspace;
 use aside_turn::{
     Setup, Turn,
-    attachment::Attachment,
+    attachment::{self, Attachment},
     effect::Update,
     history::TurnHistory,
     model_text::ModelText,
     record::{DirectiveKind, Event},
     response::{Feature, Usage},
-    rules::Rules,
+    rules::{Model, Rules},
     transcript::Transcript,
 };
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -99,6 +99,7 @@ impl Engine {
         let warnings = parts.warnings.iter().cloned();
         notices.extend(warnings.map(TurnNotice::Configuration));
         let TurnConfig { request, lease, .. } = config;
+        fits(&request.start, &parts.rules.model)?;
         let store = self.conversations().store(&request.root)?;
         let (conversation, is_new) = match &request.target {
             ConversationTarget::New => (store.create(None, Clock::start().now())?, true),
@@ -158,6 +159,21 @@ impl Engine {
         let parts = TurnParts::new(self, &mut config).await?;
         Ok(parts.provider.model().id.clone())
     }
+}
+
+/// Fails if an image is larger than the model accepts: once it is in the conversation, it would fail every request.
+fn fits(start: &TurnStart, model: &Model) -> Result<(), StartError> {
+    let attachments = match start {
+        TurnStart::Message { attachments, .. } => attachments.as_slice(),
+        TurnStart::Resume { .. } => &[],
+    };
+    let too_large = attachments.iter().find_map(|file| match &file.content {
+        AttachedContent::Media(media_type, bytes) => {
+            attachment::too_large(&file.name, media_type, bytes.len() as u64, model)
+        }
+        AttachedContent::Text(_) => None,
+    });
+    too_large.map_or(Ok(()), |why| Err(StartError::Usage(why)))
 }
 
 async fn tell(front: &mpsc::Sender<TurnMessage>, notices: Vec<TurnNotice>) {
@@ -477,8 +493,8 @@ impl Preface<'_> {
 fn refuse(rules: &mut Rules, state: &ConversationState) {
     for (model, refuses) in &state.learned {
         // Refused earlier reasoning is not sent again anyway.
-        if let Some(feature) = refuses.known().filter(|of| *of != Feature::History) {
-            rules.refuse(model, feature);
+        if refuses.known() != Some(Feature::History) {
+            refuses.recall(model, rules);
         }
     }
 }

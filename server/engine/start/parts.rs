@@ -130,6 +130,7 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
             outside: spec.outside,
             asks_for_assistant: spec.asks_for_assistant,
             always_exclusive: spec.server.is_some() || spec.asks_people,
+            asks_nothing: spec.questions.is_some_and(<[_]>::is_empty),
             server: spec.server.clone(),
             in_client: spec.in_client,
             time: spec.time,

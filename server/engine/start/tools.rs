@@ -263,7 +263,13 @@ fn known_questions(registry: &Registry, settings: &Settings) -> Result<(), Strin
                 }
             }
         };
-        for question in tool.questions.keys() {
+        for (question, rules) in &tool.questions {
+            if found.spec().asks_for_assistant && rules.exclusive == Some(false) {
+                return Err(format!(
+                    "conversation.tools.{name}.questions.{question}.exclusive has no effect: what the assistant asks \
+                     the user is for a person alone; take it out"
+                ));
+            }
             if let Some(why) = unknown_question(found.spec(), question) {
                 return Err(format!(
                     "conversation.tools.{name}.questions.{question} has no effect: {why}"
@@ -280,11 +286,17 @@ fn names(registry: &Registry) -> impl Iterator<Item = &str> {
 
 /// The reason why a tool has no question with this id; `None` if it has, or does not declare its questions.
 fn unknown_question(about: &aside_tool::ToolSpec, question: &str) -> Option<String> {
+    let tool = &about.name;
+    if about.server.is_some() && !question.contains('.') {
+        return Some(format!(
+            "`{tool}` is a tool of an MCP server, and its questions are fields of forms; write `form.{question}` for \
+             the field `{question}`"
+        ));
+    }
     let known = about.questions?;
     if known.contains(&question) {
         return None;
     }
-    let tool = &about.name;
     Some(match known {
         [] => format!("`{tool}` asks no questions"),
         known => {

@@ -58,9 +58,9 @@ pub fn exit_code(end: &End, strictness: Strictness, signal: Option<EndSignal>) -
 
 fn failed(code: Option<ErrorCode>) -> u8 {
     match code {
-        Some(
-            ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff | ErrorCode::Repeating,
-        ) => LIMIT,
+        Some(ErrorCode::Budget | ErrorCode::Limit | ErrorCode::CutOff | ErrorCode::Repeating) => {
+            LIMIT
+        }
         Some(ErrorCode::NoProvider) => NO_PROVIDER,
         Some(
             ErrorCode::Provider

@@ -439,7 +439,10 @@ fn usage(usage: &TurnUsage) -> String {
     }
     let _ = write!(line, ", {} out", usage.output_tokens);
     let _ = match usage.cost_usd {
+        Some(cost) if usage.at_least => write!(line, "; at least {cost:.4} US dollars"),
         Some(cost) => write!(line, "; {cost:.4} US dollars"),
+        // Nothing costs nothing.
+        None if input + usage.output_tokens == 0 && !usage.at_least => Ok(()),
         None => write!(line, "; cost unknown"),
     };
     line

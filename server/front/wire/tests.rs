@@ -229,6 +229,7 @@ fn usage() -> response::Usage {
         cache_write: 600,
         output: 340,
         cost: Some(0.0125),
+        partial: false,
     }
 }
 

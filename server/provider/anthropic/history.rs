@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{
     api::{Encoder, RequestContents, Role, object},
-    attached::{Encoded, UserPart, parts},
+    attached::{Encoded, UserPart, parts, result_parts},
 };
 
 /// Placeholder for a missing response: an assistant message must follow a system message.
@@ -110,19 +110,36 @@ fn user_blocks(item: &Item, ask: &RequestContents<'_>) -> Vec<EncodedBlock> {
             id,
             content,
             is_error,
+            media,
             ..
-        } => return vec![result(id, content, *is_error)],
+        } => {
+            let (content, media) = result_parts(content, media, ask);
+            return vec![result(id, &content, &media, *is_error)];
+        }
         _ => Vec::new(),
     };
-    let block = |part: UserPart| match part {
-        UserPart::Text(text) => has_words(&text).then(|| EncodedBlock::text(&text)),
-        UserPart::Image(image) => Some(EncodedBlock::media("image", &image)),
-        UserPart::Document(document, _) => Some(EncodedBlock::media("document", &document)),
-    };
-    parts.into_iter().filter_map(block).collect()
+    parts.iter().filter_map(part_block).collect()
 }
 
-fn result(id: &str, content: &str, is_error: bool) -> EncodedBlock {
+fn part_block(part: &UserPart) -> Option<EncodedBlock> {
+    match part {
+        UserPart::Text(text) => has_words(text).then(|| EncodedBlock::text(text)),
+        UserPart::Image(image) => Some(EncodedBlock::media("image", image)),
+        UserPart::Document(document, _) => Some(EncodedBlock::media("document", document)),
+    }
+}
+
+fn result(id: &str, content: &str, media: &[UserPart], is_error: bool) -> EncodedBlock {
+    // Only text may stand in an error.
+    if !media.is_empty() && !is_error {
+        let text = has_words(content).then(|| EncodedBlock::text(content));
+        let blocks = text.into_iter().chain(media.iter().filter_map(part_block));
+        let blocks: Vec<String> = blocks.map(|block| block.json).collect();
+        let (id, blocks) = (json!(call_id(id)), blocks.join(","));
+        return EncodedBlock::new(format!(
+            r#"{{"type":"tool_result","tool_use_id":{id},"content":[{blocks}]}}"#
+        ));
+    }
     let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id)});
     if is_error {
         let words = if has_words(content) {

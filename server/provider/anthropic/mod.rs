@@ -157,7 +157,7 @@ fn tool(spec: &ToolDeclaration, ask: &RequestContents<'_>) -> Value {
             tool["strict"] = json!(true);
         }
         None => {
-            tool["input_schema"] = spec.parameters.clone();
+            tool["input_schema"] = schema::complete(&spec.parameters);
             // Without this member the API holds each argument back until it is complete.
             tool["eager_input_streaming"] = json!(true);
         }

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::super::{
     abilities::{ForcedToolSupport, ReasoningKind},
     api::{Encoder, ReasoningRequest, RequestContents, Role, object},
-    attached::{Encoded, UserPart, parts},
+    attached::{Encoded, UserPart, parts, result_parts},
     call_ids::given,
     effort,
     options::ReasoningEffort,
-    schema::for_gemini,
+    schema::{complete, for_gemini},
 };
 
 /// Placeholder signature for a call by another model: the API refuses a step with calls that are not signed.
@@ -166,7 +166,7 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> String {
             json!({
                 "name": wire_name(&tool.name),
                 "description": tool.description,
-                "parametersJsonSchema": for_gemini(&tool.parameters),
+                "parametersJsonSchema": for_gemini(&complete(&tool.parameters)),
             })
         };
         let tools: Vec<Value> = tools.iter().map(tool).collect();
@@ -240,7 +240,9 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
     }
     // All results go together into one content of their own.
     let mut results = ContentWriter::new(Role::User, out);
-    items.iter().for_each(|item| result(item, &mut results));
+    for item in items {
+        result(item, ask, &mut results);
+    }
     results.end();
     let mut words = ContentWriter::new(Role::User, out);
     for item in items {
@@ -261,12 +263,13 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
     out.after = None;
 }
 
-fn result(item: &Item, content: &mut ContentWriter<'_>) {
+fn result(item: &Item, ask: &RequestContents<'_>, content: &mut ContentWriter<'_>) {
     let Item::ToolResult {
         id,
         name,
         content: text,
         is_error,
+        media,
         ..
     } = item
     else {
@@ -278,7 +281,19 @@ fn result(item: &Item, content: &mut ContentWriter<'_>) {
     }
     response.insert("name".into(), wire_name(name).into());
     let what = if *is_error { "error" } else { "output" };
+    let (text, media) = result_parts(text, media, ask);
     response.insert("response".into(), json!({ what: text }));
+    let inline = |part: &UserPart| match part {
+        // The parts of a result are media alone.
+        UserPart::Text(_) => None,
+        UserPart::Image(Encoded { mime, data }) | UserPart::Document(Encoded { mime, data }, _) => {
+            Some(json!({"inlineData": {"mimeType": mime, "data": data}}))
+        }
+    };
+    let media: Vec<Value> = media.iter().filter_map(inline).collect();
+    if !media.is_empty() {
+        response.insert("parts".into(), media.into());
+    }
     content
         .part()
         .json(&json!({ "functionResponse": response }));

@@ -9,10 +9,10 @@ use super::super::{
     ToolDeclaration,
     abilities::ReasoningKind,
     api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role, object},
-    attached::{UserPart, parts},
+    attached::{UserPart, parts, result_parts},
     effort,
     options::ModelOptions,
-    schema::for_ollama,
+    schema::{complete, for_ollama},
 };
 
 /// Context window in tokens to request if the model's is unknown: the server's default may be a few thousand.
@@ -93,7 +93,7 @@ fn tool(tool: &ToolDeclaration) -> Value {
         "function": {
             "name": tool.name,
             "description": tool.description,
-            "parameters": for_ollama(&tool.parameters),
+            "parameters": for_ollama(&complete(&tool.parameters)),
         },
     })
 }
@@ -104,11 +104,22 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
         return said(items, native, out);
     }
     let system = ask.takes_system();
+    // A result has no place for images, so they follow as the user's.
+    let mut shown = Vec::new();
     for item in items {
+        if !matches!(item, Item::ToolResult { .. }) {
+            user(std::mem::take(&mut shown), out);
+        }
         let (role, text) = match item {
             Item::ToolResult {
-                id, name, content, ..
+                id,
+                name,
+                content,
+                media,
+                ..
             } => {
+                let (content, media) = result_parts(content, media, ask);
+                shown.extend(media);
                 out.push(&json!({
                     "role": "tool", "tool_name": name, "tool_call_id": id, "content": content,
                 }));
@@ -133,6 +144,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
             out.last = role;
         }
     }
+    user(shown, out);
 }
 
 /// Writes a user's message: all text in one string, and images beside it in the order in which the text names them.

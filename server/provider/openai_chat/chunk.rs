@@ -49,6 +49,8 @@ pub(super) struct ChatDelta<'a> {
     #[serde(borrow)]
     pub(super) reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub(super) reasoning_text: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,

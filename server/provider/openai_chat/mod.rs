@@ -38,7 +38,7 @@ use super::{
     openai_error, openai_list,
     options::CacheRetention,
     retry::ApiError,
-    schema::for_openai,
+    schema::{complete, for_openai},
 };
 
 /// The Chat Completions API of one server.
@@ -231,7 +231,7 @@ fn described(tool: &ToolDeclaration, ask: &RequestContents<'_>) -> Value {
             function["parameters"] = schema;
             function["strict"] = true.into();
         }
-        None => function["parameters"] = tool.parameters.clone(),
+        None => function["parameters"] = complete(&tool.parameters),
     }
     json!({"type": "function", "function": function})
 }

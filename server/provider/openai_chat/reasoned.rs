@@ -8,6 +8,20 @@ pub(super) struct Reasoned {
     pub(super) slot: u32,
     details: Vec<Detail>,
     chunk: Option<Map<String, Value>>,
+    /// The member in which the text came.
+    member: Option<&'static str>,
+}
+
+/// Members of a message in which servers send reasoning as text. It goes back in the one in which it came.
+pub(super) const CONTENT: &str = "reasoning_content";
+pub(super) const REASONING: &str = "reasoning";
+pub(super) const TEXT: &str = "reasoning_text";
+
+/// The member in which the text of this reasoning goes back; none if it did not come in one.
+pub(super) fn member_of(opaque: &str) -> Option<&'static str> {
+    let name: String = serde_json::from_str(opaque).ok()?;
+    let mut members = [CONTENT, REASONING, TEXT].into_iter();
+    members.find(|member| *member == name)
 }
 
 /// An element of `reasoning_details`.
@@ -27,7 +41,13 @@ impl Reasoned {
             slot,
             details: Vec::new(),
             chunk: None,
+            member: None,
         }
+    }
+
+    /// Takes the member in which the text came.
+    pub(super) fn came_in(&mut self, member: Option<&'static str>) {
+        self.member = self.member.or(member);
     }
 
     /// Whether there are details. More of them may come after other items began.
@@ -89,7 +109,10 @@ impl Reasoned {
             None => detail.value.to_string(),
         });
         let details: Vec<String> = details.collect();
-        (!details.is_empty()).then(|| format!("[{}]", details.join(",")))
+        if details.is_empty() {
+            return self.member.map(|member| Value::from(member).to_string());
+        }
+        Some(format!("[{}]", details.join(",")))
     }
 }
 

@@ -1,13 +1,16 @@
 //! Encodes the history.
 
 use aside_base::digest::of_parts;
-use aside_turn::{record::CallKey, transcript::Item};
+use aside_turn::{record::CallKey, response::Feature, transcript::Item};
 use serde_json::{Value, json, value::RawValue};
 
-use super::server::{Ids, ServerTraits};
+use super::{
+    reasoned::{CONTENT, member_of},
+    server::{Ids, ServerTraits},
+};
 use crate::{
     api::{Encoder, RequestContents, Role, object},
-    attached::{UserPart, parts},
+    attached::{UserPart, parts, result_parts},
 };
 
 /// Assistant message between a result and the user's message, for servers that require one.
@@ -52,8 +55,12 @@ impl ChatMessageWriter<'_> {
                     id,
                     content,
                     is_error,
+                    media,
                     ..
                 } => {
+                    let (content, media) = result_parts(content, media, self.ask);
+                    // A result has no place for them, so they follow as the user's.
+                    said.extend(media);
                     let before = if *is_error { "error: " } else { "" };
                     let id = json!(self.call_id(id, *call));
                     let more = format!("\"tool_call_id\":{id},");
@@ -138,9 +145,9 @@ impl ChatMessageWriter<'_> {
         out.element();
         out.raw("{\"role\":\"assistant\",\"content\":");
         out.raw(&self.content(items, native));
-        if self.server.wants_reasoning {
-            out.raw(",\"reasoning_content\":");
-            out.json(&reasoning(items, native));
+        if let Some((member, text)) = self.reasoning(items, native) {
+            out.raw(&format!(",\"{member}\":"));
+            out.json(&text);
         }
         let details = if native { details(items) } else { Vec::new() };
         if !details.is_empty() {
@@ -177,6 +184,28 @@ impl ChatMessageWriter<'_> {
             "" => self.server.no_content.to_owned(),
             _ => json!(text).to_string(),
         }
+    }
+
+    /// The reasoning as text, and the member in which it goes back: the one in which it came.
+    fn reasoning(&self, items: &[Item], native: bool) -> Option<(&'static str, String)> {
+        let mut member = None;
+        let mut said = String::new();
+        for item in items {
+            if let Item::Reasoning { text, opaque } = item
+                && native
+            {
+                member = member.or(opaque.as_deref().and_then(member_of));
+                said += text;
+            }
+        }
+        let wanted = self.server.wants_reasoning || self.ask.refused(Feature::Unreasoned);
+        if wanted {
+            // Never empty: a space is enough for servers that insist.
+            let said = if said.is_empty() { " ".into() } else { said };
+            return Some((CONTENT, said));
+        }
+        let taken = !self.ask.refused(Feature::ReasoningText);
+        member.filter(|_| taken).map(|member| (member, said))
     }
 
     fn call(&self, item: &Item) -> Option<Value> {
@@ -239,16 +268,6 @@ fn text_of(item: &Item) -> Option<&str> {
         Item::Text { text, .. } if !text.trim().is_empty() => Some(text),
         _ => None,
     }
-}
-
-/// The reasoning of a response as text; never empty.
-fn reasoning(items: &[Item], native: bool) -> String {
-    let texts = items.iter().filter_map(|item| match item {
-        Item::Reasoning { text, .. } if native => Some(text.as_str()),
-        _ => None,
-    });
-    let text: String = texts.collect();
-    if text.is_empty() { " ".into() } else { text }
 }
 
 /// The elements of `reasoning_details`, as received.

@@ -5,7 +5,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     chunk::{ChatChoice, ChatChunk, ChatDelta, Fragment, FunctionDelta, lenient, list, text},
-    reasoned::{Reasoned, text_of, thought},
+    reasoned::{CONTENT, REASONING, Reasoned, TEXT, text_of, thought},
     tokens::ChatUsage,
 };
 use crate::{
@@ -51,12 +51,19 @@ impl ChatDecoder {
 
     fn delta(&mut self, delta: &ChatDelta<'_>, out: &mut Vec<Piece>) {
         let details: Vec<&RawValue> = list(delta.reasoning_details);
-        let named = [delta.reasoning_content, delta.reasoning].map(text);
+        let named = [
+            (CONTENT, text(delta.reasoning_content)),
+            (REASONING, text(delta.reasoning)),
+            (TEXT, text(delta.reasoning_text)),
+        ];
         // Some servers send the same reasoning in several members.
-        let said = named.into_iter().find(|text| !text.is_empty());
-        let said = said.unwrap_or_else(|| text_of(&details));
+        let said = named.into_iter().find(|(_, text)| !text.is_empty());
+        let member = said.as_ref().map(|(member, _)| *member);
+        let said = said.map_or_else(|| text_of(&details), |(_, text)| text);
         if !said.is_empty() || !details.is_empty() {
-            self.reason(&said, out).take_details(&details);
+            let reasoned = self.reason(&said, out);
+            reasoned.take_details(&details);
+            reasoned.came_in(member);
         }
         match delta.content {
             Some(content) if content.get().starts_with('[') => {

@@ -86,6 +86,7 @@ fn shown(pieces: &[Piece]) -> String {
             cache_write,
             output,
             cost,
+            ..
         }) => {
             let cost = cost.map(|cost| format!(" ${cost}")).unwrap_or_default();
             format!("in {input} read {cache_read} write {cache_write} out {output}{cost}")

@@ -7,7 +7,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role},
-    attached::{UserPart, parts},
+    attached::{UserPart, parts, result_parts},
     effort,
     options::CacheRetention,
     schema,
@@ -141,9 +141,9 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
                 r#type: "function",
                 name: &tool.name,
                 description: &tool.description,
-                parameters: strict.as_ref().unwrap_or(&tool.parameters),
                 // If `strict` is absent, the server makes optional properties nullable.
                 strict: may_be_strict.then_some(strict.is_some()),
+                parameters: &strict.unwrap_or_else(|| schema::complete(&tool.parameters)),
             })
             .to_string()
         })
@@ -259,7 +259,13 @@ fn portable_item(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut
             }));
             out.last = Role::Assistant;
         }
-        Item::ToolResult { id, content, .. } => {
+        Item::ToolResult {
+            id, content, media, ..
+        } => {
+            let (content, media) = result_parts(content, media, ask);
+            if !media.is_empty() {
+                return result_with_media(&call_id(id, native), &content, &media, out);
+            }
             // Results are most of a conversation, so they are written without a copy.
             #[derive(Serialize)]
             struct FunctionCallOutput<'a> {
@@ -270,7 +276,7 @@ fn portable_item(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut
             out.push(&FunctionCallOutput {
                 r#type: "function_call_output",
                 call_id: call_id(id, native),
-                output: content,
+                output: &content,
             });
             out.last = Role::User;
         }
@@ -287,6 +293,26 @@ fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     }
     out.element();
     out.raw(r#"{"type":"message","role":"user","content":["#);
+    input_parts(&parts, true, out);
+    out.raw("]}");
+    out.last = Role::User;
+}
+
+/// Writes a result with images or documents.
+fn result_with_media(call_id: &str, text: &str, media: &[UserPart], out: &mut Encoder) {
+    out.element();
+    out.raw(r#"{"type":"function_call_output","call_id":"#);
+    out.json(&call_id);
+    out.raw(r#","output":[{"type":"input_text","text":"#);
+    out.json(&text);
+    out.raw("},");
+    input_parts(media, false, out);
+    out.raw("]}");
+    out.last = Role::User;
+}
+
+/// Writes the parts of a message or a result; `breaks` if a cache breakpoint may stand in them.
+fn input_parts(parts: &[UserPart], breaks: bool, out: &mut Encoder) {
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
             out.raw(",");
@@ -295,7 +321,9 @@ fn user(parts: Vec<UserPart>, out: &mut Encoder) {
             UserPart::Text(text) => {
                 out.raw(r#"{"type":"input_text","text":"#);
                 out.json(&text);
-                out.breakpoint_here();
+                if breaks {
+                    out.breakpoint_here();
+                }
             }
             UserPart::Image(image) => {
                 out.raw(r#"{"type":"input_image","detail":"auto","image_url":"#);
@@ -310,8 +338,6 @@ fn user(parts: Vec<UserPart>, out: &mut Encoder) {
         }
         out.raw("}");
     }
-    out.raw("]}");
-    out.last = Role::User;
 }
 
 /// Writes a message, unless it is empty.

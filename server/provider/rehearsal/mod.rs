@@ -174,7 +174,7 @@ impl Rehearsal {
 
     fn status(&self, status: u16, retry_after: Option<Duration>, text: Option<&str>) -> Failure {
         let class = class_of(status, text.unwrap_or_default());
-        let text = text.unwrap_or_else(|| advice(class));
+        let text = text.unwrap_or_else(|| advice(&class));
         let text = format!("{} answered with status {status}: {text}", self.model.id);
         Failure {
             class,
@@ -415,7 +415,7 @@ fn class_of(status: u16, text: &str) -> FailureClass {
     }
 }
 
-fn advice(class: FailureClass) -> &'static str {
+fn advice(class: &FailureClass) -> &'static str {
     match class {
         FailureClass::Auth => "the key or the model is rejected; choose another with --model",
         FailureClass::Money => "there is no credit left; add some",

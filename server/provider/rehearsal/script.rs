@@ -175,6 +175,7 @@ fn model(file: &FileModel) -> Model {
         reasoning: file.reasoning.unwrap_or(usual.reasoning),
         reasoning_switches: file.reasoning_switches.unwrap_or(usual.reasoning_switches),
         images: file.images.unwrap_or(usual.images),
+        image_bytes: usual.image_bytes,
         documents: file.documents.unwrap_or(usual.documents),
         context_window: file.context_window,
         compacts_at: None,
@@ -203,6 +204,7 @@ fn reply(file: FileReply) -> Result<ScriptedReply, WrongReply> {
             cache_write: usage.cache_write,
             output: usage.output,
             cost: usage.cost,
+            partial: false,
         }),
     })
 }

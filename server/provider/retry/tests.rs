@@ -9,6 +9,7 @@ const WHO: ErrorContext<'_> = ErrorContext {
     model: "anthropic/m",
     host: "api.example",
     port: Some(8443),
+    base: "https://api.example:8443/v1",
     key_source: "KEY",
 };
 
@@ -67,6 +68,8 @@ fn permanent_errors_differ_from_temporary_ones() {
         Money    | 429 rate_limit_error - | Your workspace has reached its spend limit
         Money    | 429 rate_limit_error - | No credits are left
         Money    | 429 rate_limit_error - | Quota exceeded
+        Money    | 429 - 429 | Your quota has been exhausted. It will reset at 2030-12-01 00:00:00
+        Rate     | 429 - 429 after | Your quota has been exhausted.
         Rate     | 429 rate_limit_error - after | Quota exceeded
         Money    | 429 rate_limit_error enforced_spend_limit_reached after
         Money    | 429 RESOURCE_EXHAUSTED GenerateRequestsPerDayPerProjectPerModel after
@@ -103,21 +106,31 @@ fn broken_responses_are_transient() {
         Other     | 400 invalid_request_error - | messages.2: `tool_use` ids were found without `tool_result`
         Other     | - invalid_request_error - | no
         Other     | 418 - -
+        Other     | 500 - - | tools param requires --jinja flag
         Other     | 302 - -
     ");
-    for (error, said) in [
-        (ApiError::cut(), "api.example ended before"),
+    // What was sent may be charged for.
+    let (unsent, sent) = (FailureClass::Transient, FailureClass::Broken);
+    for (error, class, said) in [
+        (ApiError::cut(), &sent, "api.example ended before"),
         (
             ApiError::connection("dns error"),
+            &unsent,
             "api.example:8443 cannot be reached",
         ),
         (
+            ApiError::lost("reset"),
+            &sent,
+            "api.example:8443 cannot be reached, or the connection broke",
+        ),
+        (
             ApiError::garbled("no JSON"),
+            &sent,
             "api.example sent an invalid response",
         ),
     ] {
         let failure = failure(&error, &WHO);
-        assert_eq!(failure.class, FailureClass::Transient);
+        assert_eq!(failure.class, *class);
         assert!(failure.text.contains(said), "{}", failure.text);
     }
 }
@@ -189,12 +202,12 @@ fn errors_give_advice() {
     let table = "
         401 - - | invalid x-api-key => api.example rejected the API key from KEY (invalid x-api-key); set a key that has access to the model
         404 - model_not_found => api.example has no such model (model_not_found); choose a model from `aside model list`
-        404 - - | no page => api.example does not offer this API (no page); correct the provider's base_url and api
+        404 - - | no page => api.example does not offer this API below https://api.example:8443/v1 (no page); correct the provider's base_url and api
         402 - - => the account has no credit left, or reached its limit (HTTP status 402); add credit or raise the limit with the provider, or choose another model
         418 - - | I am a teapot => api.example answered 418: I am a teapot; check the request and the configuration
         429 - - after | slowly => api.example accepts no more requests for now (slowly); wait a while, then try again
         529 overloaded_error - | Overloaded => api.example is overloaded (Overloaded); wait a while, then try again
-        400 - - | prompt is too long => the conversation no longer fits the model's context (prompt is too long); start a new conversation, or choose a model with a larger context window
+        400 - - | prompt is too long => the conversation no longer fits the model's context (prompt is too long); fork an earlier turn, start a new conversation, or choose a model with a larger context window
         - - refusal | No => the provider refuses this content (No); rephrase the message, or choose another model
         301 - - => api.example redirects to another address (HTTP status 301); set the provider's base_url to that address
         400 - - | `m` does not support tools => the model does not support tools (`m` does not support tools); choose one that does, or turn tools off with -T

@@ -8,11 +8,11 @@ use aside_turn::{
     question::{AnswerType, Persistence, Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
-        Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, ResultReason,
-        Showing, Status, TurnError, Word,
+        Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, Refused,
+        ResultReason, Showing, Status, TurnError, Word,
     },
     response::{Feature, Finish, Usage},
-    rules::{Client, Mode},
+    rules::{Client, LeftOut, Mode},
 };
 use serde_json::json;
 
@@ -68,6 +68,7 @@ fn usage() -> Usage {
         cache_write: 3,
         output: 4,
         cost: Some(0.25),
+        partial: false,
     }
 }
 
@@ -347,6 +348,18 @@ fn what_happens_to_files_and_titles() {
         },
         r#"{"type":"learned","model":"a/b","refuses":"forced_tool"}"#,
     );
+    for (part, word) in [
+        (LeftOut::Tool("x".into()), "tool"),
+        (LeftOut::Media("x".into()), "media"),
+    ] {
+        check(
+            Event::Learned {
+                model: "a/b".into(),
+                refuses: part.into(),
+            },
+            &format!(r#"{{"type":"learned","model":"a/b","refuses":"{word}","name":"x"}}"#),
+        );
+    }
     for (level, word) in [(Level::Info, "info"), (Level::Warning, "warning")] {
         check(
             Event::Notice {

@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use aside_turn::{
-    record::{DirectiveKind, Event, FaultKind, Word},
-    response::Feature,
+    record::{DirectiveKind, Event, FaultKind, Refused},
     transcript::Transcript,
 };
 
@@ -16,7 +15,7 @@ pub struct ConversationFold {
     events: MendedEvents,
     transcript: Transcript,
     frozen: Option<Frozen>,
-    learned: BTreeSet<(String, Word<Feature>)>,
+    learned: BTreeSet<(String, Refused)>,
     reported: HashSet<(u64, FaultKind)>,
     turns: HashSet<String>,
     last: Option<Turn>,
@@ -32,7 +31,7 @@ pub struct FoldedConversation {
     /// The current frozen prefix; `None` before the first request.
     pub frozen: Option<Frozen>,
     /// Features that models refused, by model.
-    pub learned: BTreeSet<(String, Word<Feature>)>,
+    pub learned: BTreeSet<(String, Refused)>,
     /// Faults of the log that the model was told of, by line.
     pub reported: HashSet<(u64, FaultKind)>,
     /// Ids of all turns.

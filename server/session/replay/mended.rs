@@ -193,6 +193,7 @@ fn missing_result(call: &CallHistory) -> Event {
         content,
         held: false,
         details: None,
+        media: Vec::new(),
         summary: None,
     }
 }

@@ -42,6 +42,7 @@ fn entry(text: &str) -> Entry {
         content,
         held,
         details: None,
+        media: Vec::new(),
         summary: None,
     };
     let opened = |subject| {

@@ -356,6 +356,7 @@ impl Call {
                     summary: output.own_summary(),
                     held: true,
                     details: output.details.clone(),
+                    media: output.media.clone(),
                 });
                 self.ask_delivery(cx, HeldResult { end, output });
             }
@@ -391,6 +392,7 @@ impl Call {
             content: output.content,
             held: false,
             details: output.details,
+            media: output.media,
         });
         self.state = State::Done;
     }

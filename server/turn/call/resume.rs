@@ -80,6 +80,7 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
             let result = details.result.unwrap_or_default();
             let output = ToolOutput {
                 details: result.details,
+                media: result.media,
                 ..ToolOutput::text(result.content)
             };
             let next = deliver(cx, &mut call, HeldResult { end, output }, delivery);

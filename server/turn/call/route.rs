@@ -43,14 +43,14 @@ pub enum Route {
 /// Routes a question that is valid and was not asked before. `exclusive` must be the effective value.
 #[must_use]
 pub fn route(question: &Question, facts: &Facts<'_>) -> Route {
-    if let Some(answer) = remembered(question, facts) {
-        return Route::Given(answer, By::Remembered);
-    }
     if let Some(configured) = facts.configured {
         return match from_configuration(question, configured) {
             Some(answer) => Route::Given(answer, By::Config),
             None => Route::Fail(Reason::InvalidStaticAnswer),
         };
+    }
+    if let Some(answer) = remembered(question, facts) {
+        return Route::Given(answer, By::Remembered);
     }
     let exclusive = question.is_exclusive();
     match (facts.target, facts.attached) {

@@ -8,7 +8,7 @@ use crate::{
     input::RequestId,
     model::response::Item,
     record::{CallKey, DirectiveKind},
-    rules::{Assistant, Feature, Strategy, ToolChoice},
+    rules::{Assistant, Feature, LeftOut, Strategy, ToolChoice},
 };
 
 /// A request to a provider.
@@ -25,6 +25,8 @@ pub struct Request {
     pub reasoning: bool,
     /// Features that its model refused in this conversation, which are not sent.
     pub without: BTreeSet<Feature>,
+    /// Parts that its model refused in this conversation, which are not sent.
+    pub left_out: BTreeSet<LeftOut>,
 }
 
 /// Owner of a request.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     model::response::Usage,
-    record::{By, Level, Reason, Status},
+    record::{By, Level, Reason, Status, json::is_false},
 };
 
 /// Something that happened in a turn, for clients to show.
@@ -258,6 +258,9 @@ pub struct TurnUsage {
     /// US dollars, where a price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Whether all of it is at least so much: a response broke off before it said what it cost.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_least: bool,
     /// Tokens that the turn's model takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -330,6 +333,7 @@ impl From<Usage> for TurnUsage {
             cache_read_tokens: usage.cache_read,
             cache_write_tokens: usage.cache_write,
             cost_usd: usage.cost,
+            at_least: usage.partial,
             context_window: None,
         }
     }

@@ -88,6 +88,7 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
             summary,
             held: false,
             details,
+            ..
         } => {
             let call = history.call(*call).filter(|call| !of.hides(call.tool()))?;
             let first = || content.lines().next().unwrap_or_default().to_owned();

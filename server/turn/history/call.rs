@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::{
+    model::attachment::Attachment,
     question::Question,
     record::{CallEnd, CallKey, Closed, Permission, PromptId, Reason, ResultReason},
 };
@@ -47,6 +48,8 @@ pub struct RecordedResult {
     pub content: String,
     /// Other data of a held result, for its final record.
     pub details: Option<Value>,
+    /// Images and documents of a held result, for its final record.
+    pub media: Vec<Attachment>,
 }
 
 /// An answer on record.
@@ -336,12 +339,9 @@ impl CallHistory {
     }
 
     /// Stores a result that is held back.
-    pub(super) fn hold(&mut self, end: &CallEnd, content: &str, details: Option<&Value>) {
+    pub(super) fn hold(&mut self, end: &CallEnd, result: RecordedResult) {
         if !matches!(self.state, CallState::Ending(_)) {
-            self.details_mut().result = Some(RecordedResult {
-                content: content.to_owned(),
-                details: details.cloned(),
-            });
+            self.details_mut().result = Some(result);
             self.state = CallState::Held {
                 end: end.clone(),
                 delivery: DeliveryState::Unasked,
@@ -355,7 +355,7 @@ impl CallHistory {
         let details = self.details_mut();
         details.result = Some(RecordedResult {
             content: content.to_owned(),
-            details: None,
+            ..RecordedResult::default()
         });
         self.arguments()
     }

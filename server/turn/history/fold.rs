@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     CallDetails, CallHistory, CallState, FailedQuestion, Progress, PromptHistory, PromptState,
-    QuestionHistory, QuestionState, RecordedAnswer, RefusedCall, TurnHistory, TurnMemory,
+    QuestionHistory, QuestionState, RecordedAnswer, RecordedResult, RefusedCall, TurnHistory,
+    TurnMemory,
 };
 use crate::{
     model::response::{Finish, Usage},
@@ -78,11 +79,17 @@ impl TurnHistory {
                 content,
                 held,
                 details,
+                media,
                 ..
             } => {
                 if *held {
                     if let Some(call) = self.open_call(*call) {
-                        call.hold(end, content, details.as_ref());
+                        let result = RecordedResult {
+                            content: content.clone(),
+                            details: details.clone(),
+                            media: media.clone(),
+                        };
+                        call.hold(end, result);
                     }
                 } else {
                     self.finish(*call, end, content);
@@ -187,7 +194,8 @@ impl TurnHistory {
                 self.force.asked_again = Some(kind.clone());
                 self.force.retrying = true;
             }
-            DirectiveKind::Lost { .. }
+            DirectiveKind::LeftOut { .. }
+            | DirectiveKind::Lost { .. }
             | DirectiveKind::Undone { .. }
             | DirectiveKind::Moved
             | DirectiveKind::Other { .. } => {}

@@ -19,8 +19,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    model::response::{Feature, Usage},
-    record::{CallKey, Event, PromptId, Word},
+    model::response::Usage,
+    record::{CallKey, Event, PromptId, Refused},
 };
 
 pub mod call;
@@ -67,7 +67,7 @@ pub struct TurnHistory {
     repetition: Repetition,
     schema_repair: bool,
     usage: Usage,
-    learned: Vec<(String, Word<Feature>)>,
+    learned: Vec<(String, Refused)>,
     last_prompt: u32,
     applied: u32,
 }
@@ -229,9 +229,9 @@ impl TurnHistory {
         self.usage
     }
 
-    /// Features that models refused in this turn, in order.
+    /// Features and parts that models refused in this turn, in order.
     #[must_use]
-    pub fn learned(&self) -> &[(String, Word<Feature>)] {
+    pub fn learned(&self) -> &[(String, Refused)] {
         &self.learned
     }
 

@@ -74,6 +74,8 @@ pub enum Item {
         content: String,
         /// Whether the result is an error.
         is_error: bool,
+        /// Images and documents of the result.
+        media: Vec<Attachment>,
     },
 }
 
@@ -172,9 +174,10 @@ impl Transcript {
                 end,
                 content,
                 held: false,
+                media,
                 ..
             } => {
-                self.result(*call, end, content);
+                self.result(*call, end, content, media);
             }
             Event::RequestSent { .. } => {
                 self.response.clear();
@@ -267,16 +270,18 @@ impl Transcript {
         });
     }
 
-    fn result(&mut self, call: CallKey, end: &CallEnd, content: &str) {
+    fn result(&mut self, call: CallKey, end: &CallEnd, content: &str, media: &[Attachment]) {
         let Some((_, id, name)) = self.calls.iter().find(|(key, ..)| *key == call) else {
             return;
         };
+        self.sent.has_media |= !media.is_empty();
         self.results.push(Item::ToolResult {
             call,
             id: id.clone(),
             name: name.clone(),
             content: content.to_owned(),
             is_error: *end != CallEnd::Success,
+            media: media.to_vec(),
         });
     }
 
@@ -368,6 +373,16 @@ impl Item {
     /// Whether this is text of the model that is not empty.
     fn is_text(&self) -> bool {
         matches!(self, Self::Text { text, .. } if !text.is_empty())
+    }
+
+    /// Files and images that came with this entry.
+    #[must_use]
+    pub fn attachments(&self) -> &[Attachment] {
+        match self {
+            Self::User { attachments, .. } => attachments,
+            Self::ToolResult { media, .. } => media,
+            _ => &[],
+        }
     }
 
     /// Whether the model produced this entry.

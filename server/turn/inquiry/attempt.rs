@@ -41,6 +41,10 @@ pub(crate) struct Inquiry {
     pub(crate) backoff: Option<Time>,
     /// Tokens since the last answer.
     pub(crate) spent: Usage,
+    /// US dollars that its first request cost, which read the conversation as a step does.
+    pub(crate) step: Option<f64>,
+    /// US dollars for all of its requests.
+    pub(crate) paid: f64,
 }
 
 impl Inquiry {
@@ -60,6 +64,8 @@ impl Inquiry {
             retries: Retries::default(),
             backoff: None,
             spent: Usage::default(),
+            step: None,
+            paid: 0.0,
         }
     }
 
@@ -142,12 +148,14 @@ impl Inquiry {
         };
         let kind = RequestKind::Inquiry(ask);
         let without = cx.rules.refused_by(&self.model(cx));
+        let left_out = cx.rules.left_out_of(&self.model(cx));
         cx.perform(Effect::Send(Request {
             id: self.request,
             kind,
             tool_choice,
             reasoning,
             without,
+            left_out,
         }));
     }
 
@@ -162,6 +170,7 @@ impl Inquiry {
         let usage = self.response.usage;
         cx.usage.count(&usage);
         self.spent.count(&usage);
+        self.paid += usage.cost.unwrap_or_default();
     }
 
     /// Reads the reply: the questions that it settles, and the faults of the rest.
@@ -171,6 +180,7 @@ impl Inquiry {
         finish: &Finish,
     ) -> (Vec<InquiryOutcome>, String) {
         self.pay(cx);
+        self.step = self.step.or(self.response.usage.cost);
         let mut reading = reply::read(
             cx.text(),
             &self.wanted(),
@@ -231,8 +241,16 @@ impl Inquiry {
         (!items.is_empty()).then_some(Message::Assistant(items))
     }
 
+    /// Whether another try on this rung is worth its price, which is that of the last one.
     pub(crate) fn may_repair(&self) -> bool {
-        !self.last && self.tries <= limits::INQUIRY_REPAIRS
+        let again = self.response.usage.cost.unwrap_or_default();
+        !self.last && self.tries <= limits::INQUIRY_REPAIRS && self.stays_within_steps(again)
+    }
+
+    /// Whether a request of this price keeps the inquiry within its number of steps. Without a known price it does.
+    fn stays_within_steps(&self, next: f64) -> bool {
+        self.step
+            .is_none_or(|step| self.paid + next <= limits::INQUIRY_STEPS * step)
     }
 
     pub(crate) fn repair(&mut self, cx: &mut Context, own: &Sending) {
@@ -243,14 +261,13 @@ impl Inquiry {
         self.ask(cx, own);
     }
 
-    /// Whether a rung stays within the cost limit, estimated by the last request: its messages are not cached for the
-    /// rung, so they are paid for in full. A rung of unknown price is allowed.
+    /// Whether a rung stays within the cost limit and the number of steps, estimated by the last request: its messages are
+    /// not cached for the rung, so they are paid for in full. A rung of unknown price is allowed.
     pub(crate) fn can_afford(&self, cx: &Context, rung: Strategy) -> bool {
         let model = Lane::new(cx, rung, &self.questions[0])
             .assistant
             .map_or_else(|| cx.rules.model.id.clone(), |assistant| assistant.model);
-        let (Some(most), Some(price)) = (cx.rules.inquiry.max_cost, cx.rules.prices.get(&model))
-        else {
+        let Some(price) = cx.rules.prices.get(&model) else {
             return true;
         };
         let Usage {
@@ -265,7 +282,9 @@ impl Inquiry {
             Strategy::Structured => self.questions.len() as f64,
             Strategy::InBand | Strategy::ForcedTool => 1.0,
         };
-        questions * tokens * *price as f64 / 1e12 <= most
+        let cost = questions * tokens * *price as f64 / 1e12;
+        let most = cx.rules.inquiry.max_cost;
+        most.is_none_or(|most| cost <= most) && self.stays_within_steps(cost)
     }
 
     /// The same questions on the next rung. `structured` asks each alone.
@@ -275,6 +294,8 @@ impl Inquiry {
             requests,
             began,
             spent,
+            step,
+            paid,
             ..
         } = self;
         let groups: Vec<Vec<InquiryQuestion>> = if strategy == Strategy::Structured {
@@ -288,6 +309,8 @@ impl Inquiry {
             inquiry.held = true;
             inquiry.requests = requests;
             inquiry.spent = if at == 0 { spent } else { Usage::default() };
+            inquiry.step = step;
+            inquiry.paid = paid;
             inquiry
         };
         groups.into_iter().enumerate().map(rung).collect()

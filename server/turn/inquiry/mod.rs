@@ -1,7 +1,7 @@
 //! The inquiries of a turn: questions are grouped into requests, requests are ordered, and each inquiry climbs a
 //! ladder of strategies until it is answered or has failed.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     context::{Context, InquiryQuestion},
@@ -10,8 +10,8 @@ use crate::{
     inquiry::attempt::{Inquiry, no_answer},
     model::response::{Failure, FailureClass, Feature, Finish, Piece},
     model_text::Sentence,
-    record::{CallKey, Event},
-    rules::limits,
+    record::{CallKey, DirectiveKind, Event, Level, Refused},
+    rules::{LeftOut, Rules, limits},
 };
 
 mod attempt;
@@ -56,8 +56,8 @@ impl Inquiries {
             }
         }
         self.release(cx, calls, own);
-        let executing = calls.iter().any(|call| call.executes);
-        while let Some(batch) = self.next_batch(cx.now, executing) {
+        let wait = wait_for(calls, &cx.rules);
+        while let Some(batch) = self.next_batch(cx.now, wait) {
             self.start(cx, calls, own, batch);
         }
     }
@@ -73,10 +73,10 @@ impl Inquiries {
     }
 
     /// The questions to send together now, if any.
-    fn next_batch(&mut self, now: Time, executing: bool) -> Option<Vec<InquiryQuestion>> {
+    fn next_batch(&mut self, now: Time, wait: Duration) -> Option<Vec<InquiryQuestion>> {
         let at = self.waiting.iter().position(|(lane, since, _)| {
-            let due = lane.is_alone() || !executing || now >= *since + limits::BATCH_WAIT;
-            due && !self.is_warming(lane)
+            let due = lane.is_alone() || now >= *since + wait;
+            due && !self.is_busy(lane)
         })?;
         let lane = self.waiting[at].0.clone();
         if lane.is_alone() {
@@ -101,6 +101,16 @@ impl Inquiries {
                 .running
                 .iter()
                 .any(|inquiry| inquiry.lane == *lane && !inquiry.first_byte && inquiry.is_out())
+    }
+
+    /// Whether a request over this lane is out that a question has to wait for: questions that come meanwhile join the
+    /// next one. Those that are asked alone wait only until the cache can be read.
+    fn is_busy(&self, lane: &Lane) -> bool {
+        if lane.is_alone() {
+            return self.is_warming(lane);
+        }
+        let mut running = self.running.iter();
+        running.any(|inquiry| inquiry.lane == *lane && !inquiry.held)
     }
 
     fn start(
@@ -182,6 +192,8 @@ impl Inquiries {
             return Vec::new();
         };
         let mut inquiry = self.running.remove(at);
+        inquiry.response.usage.partial |=
+            inquiry.first_byte || failure.class == FailureClass::Broken;
         inquiry.pay(cx);
         if let FailureClass::Refused(feature) = failure.class
             && learn(cx, &inquiry.model(cx), feature)
@@ -189,6 +201,13 @@ impl Inquiries {
             if inquiry.lane.strategy == Strategy::ForcedTool && !takes_forced(cx) {
                 return self.without_force(cx, calls, own, inquiry);
             }
+            inquiry.send(cx, own);
+            self.running.push(inquiry);
+            return Vec::new();
+        }
+        if let FailureClass::RefusedParts(parts) = &failure.class
+            && leave_out(cx, &inquiry.model(cx), parts, &failure.text)
+        {
             inquiry.send(cx, own);
             self.running.push(inquiry);
             return Vec::new();
@@ -264,19 +283,21 @@ impl Inquiries {
             inquiry.questions.retain(|wanted| wanted.call != call);
             if inquiry.questions.is_empty() && inquiry.is_out() {
                 cx.perform(Effect::Abort(inquiry.request));
+                // Nobody says any more what it cost.
+                cx.pay_broken(inquiry.response.usage, true);
             }
             !inquiry.questions.is_empty()
         });
     }
 
     /// The next time at which an inquiry is due.
-    pub(crate) fn deadline(&self, calls: &[OpenCall<'_>]) -> Option<Time> {
-        let executing = calls.iter().any(|call| call.executes);
+    pub(crate) fn deadline(&self, calls: &[OpenCall<'_>], rules: &Rules) -> Option<Time> {
+        let wait = wait_for(calls, rules);
         let batches = self
             .waiting
             .iter()
-            .filter(|(lane, ..)| executing && !lane.is_alone() && !self.is_warming(lane))
-            .map(|(_, since, _)| *since + limits::BATCH_WAIT);
+            .filter(|(lane, ..)| !wait.is_zero() && !lane.is_alone() && !self.is_busy(lane))
+            .map(|(_, since, _)| *since + wait);
         self.running
             .iter()
             .filter_map(|inquiry| inquiry.backoff)
@@ -291,6 +312,20 @@ impl Inquiries {
     }
 }
 
+/// Time that a question waits for calls that run, or are about to: longer for those whose question a model could answer.
+fn wait_for(calls: &[OpenCall<'_>], rules: &Rules) -> Duration {
+    let may_ask = |call: &OpenCall<'_>| {
+        let tool = rules.tools.get(call.tool);
+        tool.is_none_or(|tool| !tool.asks_no_model)
+    };
+    let executing = calls.iter().filter(|call| call.executes);
+    let wait = |call| match may_ask(call) {
+        true => limits::BATCH_WAIT,
+        false => limits::SIBLING_WAIT,
+    };
+    executing.map(wait).max().unwrap_or_default()
+}
+
 /// Records that a model refuses a feature, which it is then never sent again in this conversation. Returns false if
 /// this was known already, because the same request would be refused again.
 pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
@@ -302,6 +337,36 @@ pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
         refuses: feature.into(),
     });
     true
+}
+
+/// Records parts of a request that a model refused by their names, and tells the user and the model. Returns false if
+/// all of them were known already, or too many were refused in this turn: the fault is another one then.
+pub(crate) fn leave_out(cx: &mut Context, model: &str, parts: &[LeftOut], why: &str) -> bool {
+    let of_turn = cx.history.learned().iter();
+    let left_out = of_turn.filter(|(_, refused)| matches!(refused, Refused::Part(_)));
+    if left_out.count() >= limits::LEFT_OUT {
+        return false;
+    }
+    let mut new = false;
+    for part in parts {
+        if !cx.rules.leave_out(model, part.clone()) {
+            continue;
+        }
+        new = true;
+        cx.record(Event::Learned {
+            model: model.to_owned(),
+            refuses: part.clone().into(),
+        });
+        if let LeftOut::Tool(tool) = part {
+            let kind = DirectiveKind::LeftOut { tool: tool.clone() };
+            let text = cx.text().directive(&kind, "");
+            cx.record(Event::Directive { kind, text });
+        }
+    }
+    if new {
+        cx.notice(Level::Warning, format!("{why}."));
+    }
+    new
 }
 
 fn status(

@@ -197,6 +197,26 @@ impl MediaType {
     }
 }
 
+/// Size in base64 of so many bytes.
+#[must_use]
+pub fn in_base64(bytes: u64) -> u64 {
+    bytes.div_ceil(3).saturating_mul(4)
+}
+
+/// The message to the user if an image is larger than the model accepts.
+#[must_use]
+pub fn too_large(name: &str, media_type: &MediaType, bytes: u64, model: &Model) -> Option<String> {
+    let most = model.image_bytes.filter(|_| model.images)?;
+    (media_type.is_image() && in_base64(bytes) > most).then(|| {
+        format!(
+            "{name} is an image of {}, and {} takes none of more than {}; attach a smaller one",
+            size(bytes),
+            model.id,
+            size(most / 4 * 3)
+        )
+    })
+}
+
 /// The message to the user if the model does not accept all attachments.
 #[must_use]
 pub fn not_taken(attachments: &[Attachment], model: &Model) -> Option<String> {

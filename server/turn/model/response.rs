@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::LeftOut;
+
 pub use crate::rules::Feature;
 
 /// A piece of a response, independent of the API. A response is any number of pieces followed by exactly one
@@ -112,6 +114,9 @@ pub struct Usage {
     /// Cost in US dollars, if the provider or the price table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Whether more was used than is known, because a response broke off before it said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 #[expect(
@@ -134,7 +139,7 @@ pub struct Failure {
 }
 
 /// Class of a failed request, which decides the reaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailureClass {
     /// The key or the model was rejected; the user must change something.
     Auth,
@@ -146,12 +151,16 @@ pub enum FailureClass {
     Overload,
     /// The connection or the server failed: retry.
     Transient,
+    /// The response broke off, or none came to a request that was sent: retry. The provider may charge for it.
+    Broken,
     /// The context window is full.
     Context,
     /// The model or the provider refuses this content.
     Refusal,
     /// The model does not support this feature. It is recorded and never sent again in this conversation.
     Refused(Feature),
+    /// The model does not take these parts, which it named. They are never sent again in this conversation.
+    RefusedParts(Vec<LeftOut>),
     /// Any other failure that a retry does not mend.
     Other,
 }
@@ -265,6 +274,7 @@ impl Usage {
         pick(&mut self.cache_write, newer.cache_write);
         pick(&mut self.output, newer.output);
         self.cost = newer.cost.or(self.cost);
+        self.partial |= newer.partial;
     }
 
     /// Adds the usage of another request. The sum has a cost only if both have one, because a part must not pass for
@@ -276,6 +286,7 @@ impl Usage {
             (cost, None) if other.is_nothing() => cost,
             _ => None,
         };
+        self.partial |= other.partial;
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.input, other.input);
         add(&mut self.cache_read, other.cache_read);
@@ -302,6 +313,7 @@ mod tests {
             cache_write: 300,
             output: 4000,
             cost: Some(0.5),
+            partial: false,
         };
         let mut sum = first;
         sum.count(&first);
@@ -316,8 +328,23 @@ mod tests {
             output: 12000,
             // Of what the third cost nothing is known.
             cost: None,
+            partial: false,
         };
         assert_eq!(sum, three);
+        let lost = Usage {
+            partial: true,
+            ..Usage::default()
+        };
+        let mut broken = first;
+        broken.count(&lost);
+        assert_eq!(
+            broken,
+            Usage {
+                partial: true,
+                ..first
+            },
+            "what broke off may have cost more"
+        );
         let mut priced = Usage::default();
         priced.count(&first);
         priced.count(&Usage::default());

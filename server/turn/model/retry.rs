@@ -24,7 +24,9 @@ impl Retries {
         now: Time,
     ) -> Option<(u32, Duration)> {
         let first = match failure.class {
-            FailureClass::Rate | FailureClass::Transient => Duration::from_millis(500),
+            FailureClass::Rate | FailureClass::Transient | FailureClass::Broken => {
+                Duration::from_millis(500)
+            }
             FailureClass::Overload => Duration::from_secs(2),
             _ => return None,
         };

@@ -64,6 +64,7 @@ impl ModelText {
             DirectiveKind::Cut => (Sentence::Cut, None),
             DirectiveKind::Empty => (Sentence::Empty, None),
             DirectiveKind::Repeats { tool } => (Sentence::Repeats, Some(tool.as_str())),
+            DirectiveKind::LeftOut { tool } => (Sentence::LeftOut, Some(tool.as_str())),
             DirectiveKind::SchemaRepair => (Sentence::SchemaRepair, None),
             DirectiveKind::Force { tool: None } => (Sentence::ForceAny, None),
             DirectiveKind::Force { tool } => (Sentence::Force, tool.as_deref()),

@@ -58,6 +58,7 @@ sentences! {
     Cut = "Your last response was cut off before anything in it was complete. Go on from there, in smaller steps.";
     Empty = "Your last response had neither text nor a call. Go on with your task, or give your answer.";
     Repeats = "You called `{tool}` {what} times with the same arguments, and its result was the same each time. Do not call it like this again: do something else, wait longer in one call if you wait for something, or give your answer.";
+    LeftOut = "The tool `{tool}` is no longer available: the provider refused its description. Go on without it.";
     SchemaRepair = "Your answer does not fit the schema that was asked for: {what}. Answer again with JSON that fits it, and nothing else.";
     Force = "Call the tool `{tool}` before you answer.";
     ForceAny = "Call one of your tools before you answer.";

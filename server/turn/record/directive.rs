@@ -17,6 +17,11 @@ pub enum DirectiveKind {
         /// The tool's name.
         tool: String,
     },
+    /// The provider refused this tool, so that it is left out from here on.
+    LeftOut {
+        /// The tool's name.
+        tool: String,
+    },
     /// The final answer does not fit its schema.
     SchemaRepair,
     /// A tool must be called: this one, or any.

@@ -101,6 +101,8 @@ pub enum RefusalReason {
     Mode,
     /// A call of a tool whose `run` is `deny`, or a command that a rule denies.
     Configuration,
+    /// An answer or a rule for a question that nobody asked.
+    UnusedAnswer,
 }
 
 impl Refusal {
@@ -118,9 +120,24 @@ impl Refusal {
         }
     }
 
+    /// Something that was set for a question which nobody asked; `what` says so.
+    #[must_use]
+    pub fn unused(tool: &str, what: String) -> Self {
+        Self {
+            tool: tool.to_owned(),
+            arguments: Value::Null,
+            reason: RefusalReason::UnusedAnswer,
+            key: None,
+            text: for_people(what + "."),
+        }
+    }
+
     /// The reason in words for a person, with the key that refused it.
     #[must_use]
     pub fn why(&self) -> String {
+        if self.reason == RefusalReason::UnusedAnswer {
+            return self.text.trim_end_matches('.').to_owned();
+        }
         with_key(self.reason, self.key.as_deref())
     }
 }
@@ -137,6 +154,7 @@ impl RefusalReason {
             Self::NotTrusted => "the workspace is not trusted",
             Self::Mode => "the mode does not allow it",
             Self::Configuration => "the configuration does not allow it",
+            Self::UnusedAnswer => "nobody asked the question that an answer is set for",
             Self::NeedsApproval => "nobody was there to approve it",
             Self::Withheld => "nobody was there to release its result",
         }

@@ -44,7 +44,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde's skip_serializing_if passes a reference"
 )]
-pub(super) fn is_false(value: &bool) -> bool {
+pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 

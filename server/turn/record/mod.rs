@@ -9,6 +9,7 @@
 //! | `directive` | what Aside itself tells the model, by kind |
 //! | `end` | the end of a turn: its outcome, its error, and what was refused in it |
 //! | [`json`] | values as they are on record |
+//! | `refused` | what models refused of a request |
 //! | `prompt` | what prompts ask, how they were settled, and who showed them |
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use serde_json::Value;
 use crate::{
     model::{
         attachment::Attachment,
-        response::{Feature, Finish, Usage},
+        response::{Finish, Usage},
     },
     question::{Question, Source},
 };
@@ -29,6 +30,7 @@ mod directive;
 mod end;
 pub mod json;
 mod prompt;
+mod refused;
 
 use json::{is_default, is_false, present, shallow};
 
@@ -39,6 +41,7 @@ pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
 pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};
 pub use prompt::{Closed, Permission, PromptSubject, Showing};
+pub use refused::Refused;
 
 /// A call of a turn: its place among all calls of the turn, counted from 0. Providers may use an id twice;
 /// this is what is unique.
@@ -220,13 +223,17 @@ pub enum Event {
             serialize_with = "shallow"
         )]
         details: Option<Value>,
+        /// Images and documents of the result, for models that take them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<Attachment>,
     },
     /// The model refuses something; remembered with the conversation.
     Learned {
         /// The model, as `provider/model`.
         model: String,
-        /// The refused feature.
-        refuses: Word<Feature>,
+        /// The refused feature or part.
+        #[serde(flatten)]
+        refuses: Refused,
     },
     /// The conversation so far was summarised: later requests begin with the summary, followed by the last response if its
     /// calls are answered in the next one.

@@ -12,14 +12,21 @@ pub const SAME_QUESTION: u32 = 3;
 pub const UNFIT_ANSWERS: u8 = 2;
 /// Repairs of an inquiry on its first rung, counted for each question.
 pub const INQUIRY_REPAIRS: u8 = 2;
-/// Time a question waits for further questions to join its inquiry while calls still execute.
-pub const BATCH_WAIT: Duration = Duration::from_millis(50);
+/// Steps of its model that an inquiry may cost in all, by the price of its first request.
+pub const INQUIRY_STEPS: f64 = 4.0;
+/// Time a question waits for calls of its step that ask no model, so that their results go along.
+pub const SIBLING_WAIT: Duration = Duration::from_millis(50);
+/// Time a question waits at most for calls of its step that may still ask a model: their questions join its inquiry.
+/// Programs take a while to start, and a request costs a step.
+pub const BATCH_WAIT: Duration = Duration::from_secs(5);
 /// Responses in a row that may be cut at their token limit with nothing complete in them.
 pub const CUTS_IN_A_ROW: u8 = 2;
 /// Repetitions of a call with the same result, after which the model is told.
 pub const REPEATS_WARNED: u32 = 3;
 /// Repetitions of a call with the same result, after which the turn ends.
 pub const REPEATS_IN_A_ROW: u32 = 6;
+/// Parts of requests that are left out in a turn because a server refused them by name.
+pub const LEFT_OUT: usize = 32;
 
 /// Bounds of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

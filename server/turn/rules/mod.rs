@@ -30,6 +30,8 @@ pub struct Rules {
     pub model: Model,
     /// Features that models refused in this conversation, by model.
     pub refused: BTreeSet<(String, Feature)>,
+    /// Parts of requests that models refused in this conversation by their names, by model.
+    pub left_out: BTreeSet<(String, LeftOut)>,
     /// Rules of inquiries.
     pub inquiry: InquiryRules,
     /// Price of a million uncached input tokens, by model, in millionths of a US dollar. A model that is missing here has no
@@ -58,6 +60,8 @@ pub struct ToolRules {
     pub asks_for_assistant: bool,
     /// The tool's questions are for humans whatever they say: those of MCP servers are.
     pub always_exclusive: bool,
+    /// No question of the tool's can go to a model, so nobody waits for one.
+    pub asks_no_model: bool,
     /// Clients are sent neither its calls nor its results, only its questions.
     pub hidden: bool,
     /// The MCP server it comes from, as shown in a prompt.
@@ -241,6 +245,8 @@ pub struct Model {
     pub reasoning_switches: bool,
     /// Whether the model accepts images.
     pub images: bool,
+    /// Bytes of the largest image that the model accepts, in base64.
+    pub image_bytes: Option<u64>,
     /// Whether the model accepts PDF documents.
     pub documents: bool,
     /// Tokens; for `usage` updates.
@@ -325,6 +331,10 @@ pub enum Feature {
     ReasoningOff,
     /// Earlier reasoning: from here on it is left out of the history.
     History,
+    /// Earlier reasoning as plain text, beside the response that it led to.
+    ReasoningText,
+    /// An earlier response without the reasoning that led to it.
+    Unreasoned,
     /// A system message in the middle of a conversation.
     SystemMessage,
     /// Tools whose arguments are held to their schema.
@@ -349,6 +359,8 @@ impl Vocabulary for Feature {
         Self::Reasoning,
         Self::ReasoningOff,
         Self::History,
+        Self::ReasoningText,
+        Self::Unreasoned,
         Self::SystemMessage,
         Self::Strict,
         Self::Schema,
@@ -365,6 +377,8 @@ impl Vocabulary for Feature {
             Self::Reasoning => "reasoning",
             Self::ReasoningOff => "reasoning_off",
             Self::History => "earlier_reasoning",
+            Self::ReasoningText => "reasoning_text",
+            Self::Unreasoned => "response_without_reasoning",
             Self::SystemMessage => "system_message",
             Self::Strict => "strict",
             Self::Schema => "schema",
@@ -373,6 +387,43 @@ impl Vocabulary for Feature {
             Self::MaxCompletionTokens => "max_completion_tokens",
             Self::CacheHint => "cache_hint",
         }
+    }
+}
+
+/// A part of a request that a model refused by its name, and that is left out from then on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeftOut {
+    /// The tool with this name.
+    Tool(String),
+    /// The image or document with this blob.
+    Media(String),
+}
+
+impl LeftOut {
+    /// The part with this word and name; `None` for the word of something else.
+    #[must_use]
+    pub fn named(word: &str, name: String) -> Option<Self> {
+        match word {
+            "tool" => Some(Self::Tool(name)),
+            "media" => Some(Self::Media(name)),
+            _ => None,
+        }
+    }
+
+    /// The word on record.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Tool(_) => "tool",
+            Self::Media(_) => "media",
+        }
+    }
+
+    /// The name on record.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let (Self::Tool(name) | Self::Media(name)) = self;
+        name
     }
 }
 
@@ -425,6 +476,7 @@ impl Default for Model {
             reasoning: false,
             reasoning_switches: true,
             images: true,
+            image_bytes: None,
             documents: true,
             context_window: None,
             compacts_at: None,
@@ -446,6 +498,18 @@ impl Rules {
             }
         }
         self.refused.insert((model.to_owned(), feature))
+    }
+
+    /// Takes in that a model refuses a part by its name. False where that was known.
+    pub fn leave_out(&mut self, model: &str, part: LeftOut) -> bool {
+        self.left_out.insert((model.to_owned(), part))
+    }
+
+    /// Parts that are not sent to this model.
+    #[must_use]
+    pub fn left_out_of(&self, model: &str) -> BTreeSet<LeftOut> {
+        let of_model = self.left_out.iter().filter(|(id, _)| id == model);
+        of_model.map(|(_, part)| part.clone()).collect()
     }
 
     /// Features that this model refused.

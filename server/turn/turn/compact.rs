@@ -9,7 +9,7 @@ use crate::{
     effect::{Effect, Message, Request, RequestKind, Sending},
     input::RequestId,
     model::{
-        response::{Failure, Finish, Piece, Response, Usage},
+        response::{Failure, FailureClass, Finish, Piece, Response, Usage},
         retry::Retries,
     },
     model_text::Sentence,
@@ -56,6 +56,7 @@ impl Turn {
     pub(crate) fn send_compaction(&mut self) {
         let request = self.cx.next_request();
         let without = self.cx.rules.refused_by(&self.cx.rules.model.id);
+        let left_out = self.cx.rules.left_out_of(&self.cx.rules.model.id);
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
@@ -68,6 +69,7 @@ impl Turn {
             tool_choice: pass.sending.tool_choice.clone(),
             reasoning: pass.sending.reasoning,
             without,
+            left_out,
         }));
     }
 
@@ -118,6 +120,8 @@ impl Turn {
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
+        pass.response.usage.partial |=
+            pass.response != Response::default() || failure.class == FailureClass::Broken;
         self.cx.usage.count(&pass.response.usage);
         pass.spent.count(&pass.response.usage);
         let (limits, now) = (&self.cx.rules.limits, self.cx.now);
@@ -179,6 +183,7 @@ impl Turn {
         };
         if pass.backoff.is_none() {
             let request = pass.request;
+            pass.response.usage.partial = true;
             self.cx.usage.count(&pass.response.usage);
             self.cx.perform(Effect::Abort(request));
         }

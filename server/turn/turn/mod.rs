@@ -25,6 +25,7 @@ mod log_failure;
 mod repeat;
 pub mod resume;
 mod step;
+mod unused;
 
 /// Parameters with which a turn begins or resumes.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +88,8 @@ pub(crate) struct Streaming {
     pub(crate) backoff: Option<Time>,
     /// Whether text of the response was shown.
     pub(crate) shown: bool,
+    /// Whether any of the response came.
+    pub(crate) began: bool,
 }
 
 /// End of a turn.
@@ -144,6 +147,7 @@ impl Turn {
             return self.after_the_end(input);
         }
         match input {
+            Input::FirstByte(request) if self.is_own(request) => self.first_byte(),
             Input::FirstByte(request) => self.inquiries.first_byte(request),
             Input::Piece(request, piece) if self.is_own(request) => self.piece(piece),
             Input::Piece(request, piece) if self.is_compaction(request) => {
@@ -210,7 +214,7 @@ impl Turn {
             self.ends_at,
             backoff,
             calls,
-            self.inquiries.deadline(&open(&self.calls)),
+            self.inquiries.deadline(&open(&self.calls), &self.cx.rules),
         ]
         .into_iter()
         .flatten()
@@ -274,6 +278,7 @@ impl Turn {
             tool_choice: sending.tool_choice.clone(),
             reasoning: sending.reasoning,
             without: self.cx.rules.refused_by(&self.cx.rules.model.id),
+            left_out: self.cx.rules.left_out_of(&self.cx.rules.model.id),
         }));
         self.phase = Phase::Streaming(Streaming {
             request,
@@ -282,6 +287,7 @@ impl Turn {
             retries,
             backoff: None,
             shown: false,
+            began: false,
         });
     }
 
@@ -363,7 +369,10 @@ impl Turn {
             }
         }
         let usage = self.cx.usage;
-        let refusals = self.cx.refusals();
+        let mut refusals = self.cx.refusals();
+        if outcome != Outcome::Interrupted {
+            refusals.extend(unused::unused(&self.cx.rules, &self.cx.history));
+        }
         self.cx.record(Event::TurnEnd {
             outcome,
             answer: answer.clone(),
@@ -382,6 +391,12 @@ impl Turn {
             refusals,
             prompts,
         }));
+    }
+
+    fn first_byte(&mut self) {
+        if let Phase::Streaming(streaming) = &mut self.phase {
+            streaming.began = true;
+        }
     }
 
     fn is_own(&self, request: RequestId) -> bool {

@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, permission},
     effect::{Effect, Sending},
-    history::{CallState, Progress, TurnHistory},
+    history::{CallState, Progress, PromptHistory, PromptState, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
     model::response::Finish,
     question::Question,
@@ -17,6 +17,12 @@ pub enum ResumeError {
     /// The turn has no open prompt with this id.
     #[error("no prompt {0} is open in this turn; the open ones are: {1}")]
     UnknownPrompt(String, String),
+    /// The prompt was answered already.
+    #[error(
+        "no prompt {0} is open in this turn: it was answered already, and the answer is on record; go on without it, as with \
+         `aside run --resume`"
+    )]
+    Answered(String),
     /// The answer does not fit.
     #[error("the answer to {0} does not fit: {1}")]
     Misfit(String, String),
@@ -69,9 +75,7 @@ impl Turn {
         self.cx.usage = history.usage();
         self.cx.step = history.step();
         for (model, refuses) in history.learned() {
-            if let Some(feature) = refuses.known() {
-                self.cx.rules.refuse(model, feature);
-            }
+            refuses.recall(model, &mut self.cx.rules);
         }
         for call in history.calls() {
             if *call.state() != CallState::Proposed {
@@ -124,6 +128,9 @@ impl Turn {
             .collect();
         for (prompt, text) in answers {
             if !open.contains(&&prompt) {
+                if history.prompt(&prompt).is_some_and(is_answered) {
+                    return Err(ResumeError::Answered(prompt.0));
+                }
                 let open: Vec<&str> = open.iter().map(|id| id.0.as_str()).collect();
                 let open = if open.is_empty() {
                     "none".to_owned()
@@ -169,6 +176,14 @@ impl Turn {
         }
         Ok(())
     }
+}
+
+/// Whether a person's answer is on record. What it led to may be missing, where the log ended there.
+fn is_answered(prompt: &PromptHistory) -> bool {
+    matches!(
+        prompt.state(),
+        PromptState::Answered | PromptState::Permitted(_) | PromptState::Delivered(_)
+    )
 }
 
 /// Parses the answer to an open prompt. The error says what would fit.

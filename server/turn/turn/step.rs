@@ -13,7 +13,7 @@ use crate::{
         retry::Retries,
     },
     record::{CallKey, DirectiveKind, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
-    rules::limits,
+    rules::{LeftOut, limits},
     turn::{Conclusion, Phase, Turn},
 };
 
@@ -22,6 +22,7 @@ impl Turn {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return;
         };
+        streaming.began = true;
         if let Piece::Finish(finish) = piece {
             let response = std::mem::take(&mut streaming.response);
             return self.response_ended(response, finish);
@@ -56,7 +57,8 @@ impl Turn {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return;
         };
-        self.cx.pay_broken(&streaming.response.usage);
+        let began = streaming.began || failure.class == FailureClass::Broken;
+        self.cx.pay_broken(streaming.response.usage, began);
         let (step, shown) = (self.cx.step, streaming.shown);
         let discard_step = shown.then_some(step);
         if let Some((attempt, after)) =
@@ -65,7 +67,7 @@ impl Turn {
                 .next(failure, &self.cx.rules.limits, self.cx.now)
         {
             streaming.backoff = Some(self.cx.now + after);
-            streaming.shown = false;
+            (streaming.shown, streaming.began) = (false, false);
             streaming.response = Response::default();
             let reason = failure.text.clone();
             self.retried_for = Some(reason.clone());
@@ -83,6 +85,18 @@ impl Turn {
                 return self.do_without(feature, sending, retries);
             }
         }
+        if let FailureClass::RefusedParts(parts) = &failure.class {
+            let (sending, retries) = (streaming.sending.clone(), streaming.retries);
+            if self.does_without(parts, &failure.text) {
+                let announced = parts.iter().any(|part| matches!(part, LeftOut::Tool(_)));
+                // What the model is told of goes out with a request of its own.
+                return if announced {
+                    self.request()
+                } else {
+                    self.stream(sending, retries)
+                };
+            }
+        }
         let code = match failure.class {
             FailureClass::Auth => ErrorCode::NoProvider,
             FailureClass::Context => ErrorCode::ContextFull,
@@ -91,6 +105,16 @@ impl Turn {
         };
         let error = TurnError::new(code, failure.text.clone());
         self.conclude(Conclusion::failed(error));
+    }
+
+    /// Leaves out what the model refused by name, unless the turn is about that very tool.
+    fn does_without(&mut self, parts: &[LeftOut], why: &str) -> bool {
+        let forced = self.force.tool().map(LeftOut::Tool);
+        if forced.is_some_and(|forced| parts.contains(&forced)) {
+            return false;
+        }
+        let model = self.cx.rules.model.id.clone();
+        inquiry::leave_out(&mut self.cx, &model, parts, why)
     }
 
     /// Sends the request again without the feature that the model just refused.
@@ -184,6 +208,8 @@ impl Turn {
             return None;
         };
         let mut response = std::mem::take(&mut streaming.response);
+        // A request that waits for its retry has been counted.
+        response.usage.partial |= streaming.backoff.is_none();
         self.cx.usage.count(&response.usage);
         let text = response.text();
         // Complete reasoning belongs to the text after it and is dropped without one.

@@ -76,6 +76,7 @@ impl BenchConversation {
                 content: text,
                 held: false,
                 details: None,
+                media: Vec::new(),
                 summary: None,
             });
         }
@@ -119,6 +120,7 @@ impl BenchConversation {
             reasoning: true,
             schema: None,
             without: Default::default(),
+            left_out: Default::default(),
         }
     }
 

@@ -47,6 +47,7 @@ pub(crate) fn asked() -> bool {
         assistant: None,
         questions,
         breaks: 0,
+        answers: true,
     });
     let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("what children used");
     let largest = bill.requests.iter().map(|paid| paid.input()).max();

@@ -56,6 +56,8 @@ pub(crate) struct CostCase<'a> {
     pub(crate) questions: usize,
     /// The reply to the inquiry, and that to the turn's last request, break off so often each, before they come whole.
     pub(crate) breaks: usize,
+    /// Whether the model answers the questions at all.
+    pub(crate) answers: bool,
 }
 
 /// One request, as the server saw it.
@@ -150,8 +152,12 @@ pub(crate) fn play_by(
     let done = run(&world, &args, places(&server));
     let end = done.exits(0).json();
     assert_eq!(end["answer"], "Done.");
+    let x = if case.answers { 2 } else { 1 };
     for file in 0..case.questions {
-        assert_eq!(world.read(&format!("f{file}.txt")), "x = 2\ny\nx = 2\n");
+        assert_eq!(
+            world.read(&format!("f{file}.txt")),
+            format!("x = {x}\ny\nx = {x}\n")
+        );
     }
     let requests = book
         .lock()
@@ -252,6 +258,7 @@ struct Book {
     questions: usize,
     /// Replies to the turn and to inquiries that are still to break off.
     breaks: [usize; 2],
+    answers: bool,
     paid: Vec<Paid>,
 }
 
@@ -263,6 +270,7 @@ impl Book {
             steps: case.before.steps,
             questions: case.questions,
             breaks: [case.breaks; 2],
+            answers: case.answers,
             paid: Vec::new(),
         }
     }
@@ -284,6 +292,7 @@ impl Book {
         let counts = |paid: &&Paid| !paid.inquiry && !paid.broken;
         let own = self.paid.iter().filter(counts).count();
         let said = match &asked {
+            Some(_) if !self.answers => vec![ReplyItem::text("Perhaps.")],
             Some(asked) => asked.answers(),
             None => self.step(own),
         };
@@ -374,7 +383,8 @@ impl RequestedQuestions {
         let text = texts.join("\n");
         let ids = text
             .lines()
-            .filter_map(|line| line.strip_prefix("Inquiry "));
+            .filter_map(|line| line.strip_prefix("Inquiry "))
+            .filter(|id| id.starts_with("tool_call."));
         let ids: Vec<String> = ids.map(str::to_owned).collect();
         (!ids.is_empty()).then(|| Self {
             ids,

@@ -78,7 +78,12 @@ fn step(side: Side, step: usize) -> ModelReply {
     };
     for at in at..calls.max(at + 1) {
         play = match at % 2 {
-            0 => play.say(read(at, "small.txt".into())),
+            // Never twice the same: a turn that repeats a call ends.
+            0 => play.say(call(
+                at,
+                "read_file",
+                json!({"path": "small.txt", "to_line": 100 * step + at + 1}),
+            )),
             _ => play.say(call(at, "list_files", json!({"path": "."}))),
         };
     }

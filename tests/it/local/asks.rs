@@ -243,7 +243,7 @@ fn a_secret_reaches_the_tool_and_nothing_else() {
     let script = calls("mine", &[json!({}), json!({})]);
     let hides =
         json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
-    let mut client = Client::start(&world, &script, hides);
+    let mut client = Client::traced(&world, &script, hides);
     let turn = client.turn(json!({ "message": "Go" }));
     let mut seen = String::new();
     let (updates, _) = client.play(&turn, |prompt| {
@@ -262,6 +262,8 @@ fn a_secret_reaches_the_tool_and_nothing_else() {
         "{}",
         world.log().told("call1")
     );
+    let logged = std::fs::read_to_string(world.folder().join("trace.log")).unwrap();
+    assert!(logged.contains(" INFO aside"), "{logged}");
     assert_eq!(with_text(world.folder(), SECRET), [""; 0]);
 }
 
@@ -312,4 +314,29 @@ fn a_secret_that_is_in_the_words_of_the_protocol_breaks_nothing() {
         assert_eq!(seen, ["Password?", asked], "{secret}");
         assert_eq!(world.log().told("call1"), told, "{secret}");
     }
+}
+
+#[test]
+fn what_is_set_for_a_question_that_nobody_asks_is_named_with_those_that_are_asked() {
+    let script = calls("mine", &[json!({})]);
+    let unasked = [&ALLOWED[..], &["--detached", "defaults"]].concat();
+    let run =
+        |keys: &str, args: &[&str]| world(ASKS, keys).run(&script, &[&unasked, args].concat());
+    let misspelt = "refused: mine: --answer mine.too was not used: mine asked to; correct the id";
+    run("", &["--answer", "mine.too=b"]).exits(0).says(misspelt);
+    run("", &["--answer", "mine.too=b", "--strict"])
+        .exits(3)
+        .says(misspelt);
+    let right = run("", &["--answer", "mine.to=b", "--strict"]).exits(0);
+    assert!(!right.stderr.contains("was not used"), "{right:?}");
+    let json = run("", &["--answer", "mine.too=b", "--output", "json"]).exits(0);
+    assert_eq!(json.json()["refusals"][0]["reason"], "unused_answer");
+
+    let key = "questions.too.prompt_label = 'X'";
+    run(key, &["--strict"])
+        .exits(3)
+        .says("conversation.tools.mine.questions.too was not used: mine asked to; correct the id");
+    // It may be asked another time.
+    let both = format!("{key}\nquestions.to.prompt_label = 'Y'");
+    run(&both, &["--strict"]).exits(0);
 }

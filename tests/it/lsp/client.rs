@@ -34,6 +34,15 @@ impl Client {
         Self::with(world, capabilities, options)
     }
 
+    /// The same, with all that can be logged in `trace.log`.
+    pub(crate) fn traced(world: &TestWorld, script: &str, capabilities: Value) -> Self {
+        let options = json!({ "trusted": true, "config": { "assistant": { "model": world.script(script) } } });
+        let log = world.folder().join("trace.log");
+        let mut command = world.command(&["lsp", "--stdio", "--log-file", log.to_str().unwrap()]);
+        command.env("ASIDE_LOG", "trace");
+        Self::run(command).initialized(initialize(world, capabilities, options))
+    }
+
     /// The same with a client without the protocol, of this name.
     pub(crate) fn named(
         name: Option<&str>,

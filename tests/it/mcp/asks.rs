@@ -204,3 +204,19 @@ fn tools_that_changed_are_there_once_from_the_next_turn_on() {
         assert_eq!(world.read("../home/listed").len(), 2, "{mode}");
     }
 }
+
+#[test]
+fn a_field_of_a_form_is_set_by_the_id_that_it_has() {
+    let script = calls("ask", &json!({}));
+    let world = world("plain", "");
+    let run = |answer: &str| {
+        let args = [&ALLOWED[..], &["--strict", "--answer", answer]].concat();
+        world.run(&script, &args)
+    };
+    run("srv__ask.target=production")
+        .exits(2)
+        .says("its questions are fields of forms; write `form.target` for the field `target`");
+    run("srv__ask.form.trget=production")
+        .exits(3)
+        .says("--answer srv__ask.form.trget was not used: srv__ask asked form.");
+}

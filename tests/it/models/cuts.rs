@@ -108,6 +108,7 @@ impl CutProvider {
             reasoning: true,
             schema: None,
             without: BTreeSet::new(),
+            left_out: BTreeSet::new(),
         };
         Self {
             provider,

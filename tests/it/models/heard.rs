@@ -20,10 +20,10 @@ pub(super) fn heard(received: &Received) -> String {
     lines.join("\n")
 }
 
-/// Reasoning goes back as text. Gemini wants its signatures alone, and a server of Chat Completions nothing, unless it
-/// is known to want it.
+/// Reasoning goes back as text, to servers of Chat Completions in the member in which it came. Gemini wants its
+/// signatures alone.
 pub(super) fn tells_reasoning(api: ServedApi) -> bool {
-    !matches!(api, ServedApi::Gemini | ServedApi::OpenaiChat)
+    api != ServedApi::Gemini
 }
 
 fn messages(all: &Value, say: fn(&Value, &mut Vec<String>)) -> Vec<String> {
@@ -65,6 +65,7 @@ fn content(lines: &mut Vec<String>, who: &str, content: &Value) {
             let kind = part["type"].as_str().unwrap_or_default();
             match kind {
                 "input_image" | "input_file" | "image_url" | "file" => lines.push("media".into()),
+                "image" | "document" => lines.push("media".into()),
                 _ => line(lines, who, &part["text"]),
             }
         }),
@@ -123,7 +124,7 @@ fn chat(message: &Value, lines: &mut Vec<String>) {
     if who == "system" && lines.is_empty() {
         return;
     }
-    for member in ["reasoning_content", "thinking"] {
+    for member in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = message[member]
             .as_str()
             .filter(|text| !text.trim().is_empty())
@@ -161,6 +162,8 @@ fn gemini(content: &Value, lines: &mut Vec<String>) {
                 "result",
                 told.get("output").unwrap_or(&told["error"]),
             );
+            let media = result["parts"].as_array().into_iter().flatten();
+            lines.extend(media.map(|_| "media".to_owned()));
         } else if part.get("inlineData").is_some() {
             line(lines, who, &std::mem::take(&mut said).into());
             lines.push("media".into());

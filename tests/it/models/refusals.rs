@@ -189,7 +189,7 @@ fn no_credit() {
 #[test]
 fn a_full_context() {
     let what = "the conversation no longer fits the model's context";
-    let next = "start a new conversation, or choose a model with a larger context window";
+    let next = "fork an earlier turn, start a new conversation, or choose a model with a larger context window";
     check(1, what, next, |api| match api {
         ServedApi::Anthropic => (
             400,

@@ -128,6 +128,7 @@ fn settings() {
         --set nonsense Go                    | KEY=VALUE
         --set assistant.modle=x Go           | --set & assistant.modle & assistant.model
         --set conversation.limits.steps=0 Go | --set & conversation.limits.steps
+        --set conversation.tools.ask_user.questions.answer.exclusive=false Go | conversation.tools.ask_user.questions.answer.exclusive has no effect: & for a person alone
     ",
     );
 }

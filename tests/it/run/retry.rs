@@ -87,3 +87,27 @@ fn retries_have_a_bound() {
     check("conversation.limits.retries=0", 0);
     check("conversation.limits.retry_seconds=0", 0);
 }
+
+#[test]
+fn the_cost_after_a_broken_response_is_said_to_be_a_part() {
+    let cut = r#"
+        [[reply]]
+        say = [{ text = "Half an answer", pieces = 4 }]
+        usage = { input = 95000, output = 5, cost = 0.19 }
+        fault = { cut_after = 3 }
+        [[reply]]
+        say = [{ text = "Whole." }]
+        usage = { input = 95000, output = 5, cost = 0.19 }
+    "#;
+    let world = TestWorld::new();
+    world
+        .run(cut, &[])
+        .exits(0)
+        .writes("Whole.\n")
+        .says("at least 0.1900 US dollars");
+    let json = world.run(cut, &["--output", "json"]).exits(0).json();
+    assert_eq!(json["usage"]["atLeast"], true, "{json}");
+    let whole = &cut[cut.rfind("[[reply]]").unwrap()..];
+    let json = world.run(whole, &["--output", "json"]).exits(0).json();
+    assert_eq!(json["usage"].get("atLeast"), None, "{json}");
+}

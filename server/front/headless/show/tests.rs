@@ -203,6 +203,7 @@ fn completed(outcome: Outcome) -> TurnCompleted {
         cache_read_tokens: 8000,
         cache_write_tokens: 600,
         cost_usd: Some(0.0125),
+        at_least: false,
         context_window: None,
     };
     TurnCompleted {

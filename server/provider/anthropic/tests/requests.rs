@@ -226,13 +226,14 @@ fn tools_are_strict_if_possible_and_sent_once() {
     };
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let open = json!({"type": "object", "additionalProperties": true});
+    let open_as_sent = json!({"type": "object", "additionalProperties": true, "properties": {}});
     let strict = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
     type Row<'a> = (ToolDeclaration, &'a [Feature], bool, &'a Value, bool);
     let refused = [Feature::Strict];
     let table: [Row<'_>; 5] = [
         (spec(true, closed.clone()), &[], true, &strict, true),
         (spec(false, closed.clone()), &[], true, &closed, false),
-        (spec(true, open.clone()), &[], true, &open, false),
+        (spec(true, open), &[], true, &open_as_sent, false),
         (spec(true, closed.clone()), &refused, true, &closed, false),
         (spec(true, closed.clone()), &[], false, &closed, false),
     ];

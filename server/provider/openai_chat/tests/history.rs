@@ -101,16 +101,27 @@ fn provider_data_is_sent_verbatim() {
 }
 
 #[test]
-fn unneeded_reasoning_is_omitted() {
-    for name in ["07_stream_llamacpp", "08_stream_vllm_reasoning"] {
+fn reasoning_goes_back_in_the_member_in_which_it_came() {
+    for (name, member, text) in [
+        ("07_stream_llamacpp", "reasoning_content", "Need to search."),
+        ("08_stream_vllm_reasoning", "reasoning", "9.11 < 9.8"),
+    ] {
         let (api, mut trial) = talk(LOCAL, "m");
         trial.user("Where?").response(&api, &stream(name));
         trial.user("On.");
-        let said = messages(&api, &trial)[1].to_string();
-        assert!(
-            !said.contains("reasoning") && !said.contains("Need"),
-            "{said}"
-        );
+        let said = |trial: &ProviderTrial| messages(&api, trial)[1].clone();
+        assert_eq!(said(&trial)[member], text, "{name}");
+        trial.without.insert(Feature::ReasoningText);
+        assert!(!said(&trial).to_string().contains("reasoning"), "{name}");
+        // A server that insists gets it in the member that it names.
+        trial.without = [Feature::Unreasoned].into();
+        assert_eq!(said(&trial)["reasoning_content"], text, "{name}");
+        trial.without.clear();
+        trial.transcript.change();
+        trial.user("On again.");
+        assert!(!said(&trial).to_string().contains("reasoning"), "{name}");
+        trial.without = [Feature::Unreasoned].into();
+        assert_eq!(said(&trial)["reasoning_content"], " ", "{name}");
     }
 }
 

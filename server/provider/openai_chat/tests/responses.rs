@@ -50,7 +50,7 @@ fn samples_of_local_servers_and_mistral_are_decoded() {
 0 reasoning
 0 + Need
 0 +  to search.
-0 end
+0 end "reasoning_content"
 1 call abc123 fs_grep
 1 + {
 1 + "path":".","pattern":"x"}
@@ -60,14 +60,14 @@ ToolUse"#,
     );
     check(
         "08_stream_vllm_reasoning",
-        "
+        r#"
 0 reasoning
 0 + 9.11 < 9.8
-0 end
+0 end "reasoning"
 1 text
 1 + 9.8
 1 end
-Stop",
+Stop"#,
     );
     check(
         "09_stream_mistral_thinking",
@@ -274,16 +274,16 @@ fn reasoning_is_read_once_under_every_name() {
             r#"{"content":"."}"#,
         ],
         "stop",
-        "
+        r#"
 0 reasoning
 0 + Hm
 0 + , so
-0 end
+0 end "reasoning_content"
 1 text
 1 + Yes
 1 + .
 1 end
-Stop",
+Stop"#,
     );
     check_deltas(
         &[

@@ -79,6 +79,7 @@ impl RehearsalStage {
             content,
             held: false,
             details: None,
+            media: Vec::new(),
             summary: None,
         };
         self.transcript.push(&result);
@@ -161,6 +162,7 @@ impl RehearsalStage {
             transcript: self.transcript.fork(),
             shared: Arc::new(SharedBody::new("c1")),
             without: BTreeSet::new(),
+            left_out: BTreeSet::new(),
             messages,
             inquiry,
             tool_choice,

@@ -99,6 +99,7 @@ fn calls_and_prompts() {
             end: CallEnd::Failure,
             content: "No.".into(),
             held: true,
+            media: Vec::new(),
             details: Some(json!({"files": {"b": 1, "a": null}})),
             summary: Some("n lines".into()),
         },

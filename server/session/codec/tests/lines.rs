@@ -56,6 +56,7 @@ fn a_value_too_deep_to_be_read_again_is_kept_as_its_text() {
             content: String::new(),
             held: false,
             details: Some(details.clone()),
+            media: Vec::new(),
             summary: None,
         };
         let line = encode(1, TIME, None, &event.into()).unwrap();

@@ -10,6 +10,7 @@ fn how_calls_end() {
         content: "c".into(),
         held: false,
         details: None,
+        media: Vec::new(),
         summary: None,
     };
     let check_end = |end: CallEnd, fields: &str| {
@@ -98,6 +99,10 @@ fn what_directives_are_for() {
         DirectiveKind::Repeats { tool: "sh".into() },
         r#""kind":"repeats","tool":"sh","#,
     );
+    check_kind(
+        DirectiveKind::LeftOut { tool: "sh".into() },
+        r#""kind":"left_out","tool":"sh","#,
+    );
     check_kind(DirectiveKind::SchemaRepair, r#""kind":"schema_repair","#);
     check_kind(
         DirectiveKind::Force { tool: tool() },
@@ -137,7 +142,7 @@ fn words_that_nobody_knows_are_kept() {
     check(
         Event::Learned {
             model: "a/b".into(),
-            refuses: Word::Unknown("dreams".into()),
+            refuses: Refused::Feature(Word::Unknown("dreams".into())),
         },
         r#"{"type":"learned","model":"a/b","refuses":"dreams"}"#,
     );

@@ -140,6 +140,7 @@ fn a_refusal_of_an_unknown_reason_is_not_repeated() {
         content: "read needs approval".into(),
         held: false,
         details: None,
+        media: Vec::new(),
         summary: None,
     });
     let memory = history.memory();

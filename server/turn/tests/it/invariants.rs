@@ -104,6 +104,7 @@ fn what_is_about_nothing_known_changes_no_call(name: &str, events: &[Event]) {
             content: "odd".into(),
             held: false,
             details: None,
+            media: Vec::new(),
             summary: None,
         },
     ];

@@ -68,6 +68,8 @@ fn words_of_closed_lists_stay() {
         ("reasoning", Feature::Reasoning),
         ("reasoning_off", Feature::ReasoningOff),
         ("earlier_reasoning", Feature::History),
+        ("reasoning_text", Feature::ReasoningText),
+        ("response_without_reasoning", Feature::Unreasoned),
         ("system_message", Feature::SystemMessage),
         ("strict", Feature::Strict),
         ("schema", Feature::Schema),

@@ -328,12 +328,18 @@ fn finish(word: &str) -> Finish {
 }
 
 fn failure_class(word: &str) -> FailureClass {
+    if let Some((word, name)) = word.split_once('=') {
+        let part =
+            aside_turn::rules::LeftOut::named(word, name.to_owned()).expect("a part of a request");
+        return FailureClass::RefusedParts(vec![part]);
+    }
     match word {
         "auth" => FailureClass::Auth,
         "money" => FailureClass::Money,
         "rate" => FailureClass::Rate,
         "overload" => FailureClass::Overload,
         "transient" => FailureClass::Transient,
+        "broken" => FailureClass::Broken,
         "context" => FailureClass::Context,
         "refusal" => FailureClass::Refusal,
         "other" => FailureClass::Other,

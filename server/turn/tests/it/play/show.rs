@@ -82,6 +82,9 @@ fn send(play: &Play, request: &Request) -> String {
     for feature in &request.without {
         text += &format!(" without={}", feature.word());
     }
+    for part in &request.left_out {
+        text += &format!(" without={}={}", part.word(), part.name());
+    }
     let messages = match &request.kind {
         RequestKind::Turn { .. } => &[][..],
         RequestKind::Inquiry(ask) => &ask.messages,
@@ -268,6 +271,7 @@ fn tell(play: &Play, update: &Update) -> Option<String> {
                 cache_write: usage.cache_write_tokens,
                 output: usage.output_tokens,
                 cost: usage.cost_usd,
+                partial: usage.at_least,
             })
         ),
         Update::ToolOutput { .. } | Update::Edit { .. } | Update::Title { .. } => return None,
@@ -333,7 +337,8 @@ pub(super) fn usage(usage: &Usage) -> String {
         .cost
         .map(|cost| format!(" ${cost}"))
         .unwrap_or_default();
-    format!(" [{} in, {} out{cost}]", usage.input, usage.output)
+    let more = if usage.partial { " or more" } else { "" };
+    format!(" [{} in, {} out{cost}{more}]", usage.input, usage.output)
 }
 
 fn optional(value: Option<&Value>) -> String {

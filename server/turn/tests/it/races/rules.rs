@@ -43,6 +43,7 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
         tools: tools.into_iter().collect(),
         tool_choice: tool_choice(tape),
         model: model(tape),
+        left_out: Default::default(),
         refused: std::collections::BTreeSet::new(),
         inquiry: inquiry(tape),
         schema: tape.one_in(12),
