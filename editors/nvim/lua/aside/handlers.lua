@@ -68,6 +68,16 @@ local function changed_on_disk(buf)
   return changed
 end
 
+--- Whether the encoding of a buffer's file lacks a letter of the buffer. Neovim would write another one in its place.
+local function lacks_a_letter(buf)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding == '' or encoding:find('^utf') or encoding:find('^ucs') then return false end
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n')
+  local there = vim.iconv(text, 'utf-8', encoding)
+  local back = there and vim.iconv(there, encoding, 'utf-8')
+  return back ~= nil and back ~= text
+end
+
 --- Writes a buffer, and asks nothing. Gives back why it could not be written.
 local function save(buf)
   local confirm = vim.o.confirm
@@ -75,18 +85,15 @@ local function save(buf)
   local ok, failure = pcall(vim.api.nvim_buf_call, buf, function() vim.cmd('silent update') end)
   vim.o.confirm = confirm
   if not ok then return vim.split(tostring(failure), '\n')[1] end
-  -- Some failures are no error: a letter that the encoding lacks, or a plugin that does not let it be written.
-  return vim.bo[buf].modified
-      and ('it could not be written as %s'):format(
-        vim.bo[buf].fileencoding ~= '' and vim.bo[buf].fileencoding or vim.o.encoding
-      )
-    or nil
+  -- Not every failure is an error, as where a plugin does not let it be written.
+  return vim.bo[buf].modified and 'it was not written' or nil
 end
 
 M['aside/document/save'] = function(_, params)
   local buf = client.buffer(params.uri)
   local why = not buf and 'it is not open'
     or vim.bo[buf].readonly and "'readonly' is set"
+    or lacks_a_letter(buf) and ('%s lacks a letter of it'):format(vim.bo[buf].fileencoding)
     or changed_on_disk(buf) and 'the file was changed by another program'
     or save(buf)
   if why then log.fail(('%s is changed and not saved: %s'):format(vim.fs.basename(params.uri), why)) end
