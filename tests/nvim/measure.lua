@@ -98,7 +98,7 @@ do
       once = true,
       callback = function() ended = true end,
     })
-    turn.choice.model = model
+    require('aside.view').choice.model = model
     turn.ask({ message = 'go', new = true })
     local late = slips(function() return ended end)
     -- What the person said, and two lines for each three pieces.
