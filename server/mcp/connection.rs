@@ -23,7 +23,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     faults,
-    questions::{AsideClient, ServerQuestions},
+    listing::ToolPages,
+    questions::{AsideClient, ReportProgress, ServerQuestions},
     settings::HideSecrets,
 };
 
@@ -35,7 +36,7 @@ const MAX_PAGES: usize = 64;
 const INVALID_PARAMS: i32 = -32602;
 
 /// JSON-RPC code `Internal error`, which does not concern the protocol.
-const INTERNAL_ERROR: i32 = -32603;
+pub(super) const INTERNAL_ERROR: i32 = -32603;
 
 /// An open connection. A server that was started for it ends with it.
 pub(super) struct Connection {
@@ -138,40 +139,68 @@ impl Connection {
         }
     }
 
-    /// Returns all tools as the server lists them.
-    pub(super) async fn tools(&self) -> Result<Vec<Value>, String> {
-        let mut tools = Vec::new();
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor);
-            let request = ListToolsRequest::with_param(params);
-            let page = self
-                .running
-                .peer()
-                .send_request(ClientRequest::ListToolsRequest(request));
-            let page = page.await.map_err(|error| {
-                self.has_failed(&error);
-                self.hidden(&said(&error))
-            })?;
-            let page = self.value_of(&page);
-            let Some(listed) = page["tools"].as_array() else {
-                return Err("it did not return a list of tools".to_owned());
-            };
-            tools.extend(listed.iter().cloned());
-            // An empty cursor counts as a cursor.
-            cursor = page["nextCursor"].as_str().map(ToOwned::to_owned);
-            if cursor.is_none() {
-                return Ok(tools);
-            }
+    /// Returns all tools as the server lists them. What came counts, whatever became of the rest.
+    ///
+    /// # Errors
+    /// The reason why there is not even a first page.
+    pub(super) async fn tools(&self) -> Result<ToolPages, String> {
+        let info = self.running.peer().peer_info();
+        if info.is_some_and(|info| info.capabilities.tools.is_none()) {
+            return Ok(ToolPages::default());
         }
-        Err(format!("its list of tools has more than {MAX_PAGES} pages"))
+        let mut pages = ToolPages::default();
+        let mut cursors: Vec<String> = Vec::new();
+        while cursors.len() < MAX_PAGES {
+            let (listed, next) = match self.page(cursors.last()).await {
+                Ok(page) => page,
+                Err(why) if cursors.is_empty() => return Err(why),
+                Err(why) => {
+                    pages.fault = Some(format!("its list of tools breaks off: {why}"));
+                    return Ok(pages);
+                }
+            };
+            pages.tools.extend(listed);
+            // Some servers end their list with an empty cursor.
+            let Some(next) = next.filter(|next| !next.is_empty()) else {
+                return Ok(pages);
+            };
+            if cursors.contains(&next) {
+                pages.fault = Some("its list of tools goes in circles".to_owned());
+                return Ok(pages);
+            }
+            cursors.push(next);
+        }
+        pages.fault = Some(format!(
+            "its list of tools has more than {MAX_PAGES} pages, and only those count"
+        ));
+        Ok(pages)
     }
 
-    /// Calls a tool.
+    /// Returns a page of the list of tools, and the cursor of the next one.
+    async fn page(&self, cursor: Option<&String>) -> Result<(Vec<Value>, Option<String>), String> {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.cloned());
+        let request = ListToolsRequest::with_param(params);
+        let page = self
+            .running
+            .peer()
+            .send_request(ClientRequest::ListToolsRequest(request));
+        let page = page.await.map_err(|error| {
+            self.has_failed(&error);
+            self.hidden(&said(&error))
+        })?;
+        let page = self.value_of(&page);
+        let listed = page["tools"].as_array().cloned();
+        let listed = listed.ok_or_else(|| "it did not return a list of tools".to_owned())?;
+        let next = page["nextCursor"].as_str().map(ToOwned::to_owned);
+        Ok((listed, next))
+    }
+
+    /// Calls a tool. What the server says of its progress meanwhile is reported.
     pub(super) async fn call(
         &self,
         params: CallToolRequestParams,
         cancelled: &CancellationToken,
+        report: ReportProgress,
     ) -> Result<Value, CallFault> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
@@ -180,6 +209,8 @@ impl Connection {
             .peer()
             .send_request_with_option(request, options);
         let mut handle: RequestHandle<RoleClient> = sent.await.map_err(|_| CallFault::Gone)?;
+        let token = handle.progress_token.clone();
+        let _heard = self.questions.hear_progress(token, report);
         let reply = tokio::select! {
             biased;
             () = cancelled.cancelled() => {

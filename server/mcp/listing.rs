@@ -9,14 +9,22 @@ use super::{form::clean, settings::McpDefinition};
 
 /// Maximum number of tools of one server.
 const MAX_TOOLS: usize = 512;
-/// Maximum depth of a schema.
-const MAX_DEPTH: usize = 16;
+/// Maximum depth of a schema as JSON, where each of its own levels takes two or three.
+const MAX_DEPTH: usize = 64;
 /// Maximum number of values in a schema.
 const MAX_NODES: usize = 5000;
 /// Maximum length of a tool's name that every provider accepts.
 const MAX_NAME: usize = 64;
 /// The reason why a tool is left out whose names and values cannot be seen whole.
 const HIDDEN: &str = "its input schema has hidden characters in a name or a value";
+
+/// The tools of a server, as it lists them.
+#[derive(Default)]
+pub(super) struct ToolPages {
+    pub(super) tools: Vec<Value>,
+    /// The reason why these may not be all.
+    pub(super) fault: Option<String>,
+}
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,13 +46,16 @@ pub(super) struct ListedTool {
 /// Returns the configured tools among the listed ones, sorted by name, and messages about invalid ones.
 pub(super) fn tools(
     definition: &McpDefinition,
-    listed: &[Value],
+    listed: ToolPages,
 ) -> (Vec<ListedTool>, Vec<String>) {
     let wanted = |value: &&Value| {
         let name = value["name"].as_str();
         name.is_none_or(|name| definition.offered.has(name))
     };
-    checked(&definition.name, listed.iter().filter(wanted))
+    let wanted = listed.tools.iter().filter(wanted);
+    let (tools, mut faults) = checked(&definition.name, wanted);
+    faults.extend(listed.fault);
+    (tools, faults)
 }
 
 fn checked<'a>(
@@ -79,7 +90,7 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
     if remote.is_empty() || remote.len() > 128 {
         return Err("its name must have 1 to 128 characters".to_owned());
     }
-    let mut schema = value["inputSchema"].clone();
+    let mut schema = of_object(value["inputSchema"].clone());
     check(&schema)?;
     unhide(&mut schema)?;
     let said: Value = [
@@ -107,6 +118,25 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
             || value["annotations"]["readOnlyHint"] == true,
         hash: aside_base::digest::sha256(sorted(&said).to_string().as_bytes()),
     })
+}
+
+/// The schema of an object where it is said in another way: arguments are an object in any case.
+fn of_object(schema: Value) -> Value {
+    let mut schema = match schema {
+        Value::Null | Value::Bool(true) => json!({}),
+        schema => schema,
+    };
+    if let Value::Object(members) = &mut schema {
+        let is_object = match members.get("type") {
+            None => true,
+            Some(Value::Array(types)) => types.iter().any(|it| it == "object"),
+            Some(_) => false,
+        };
+        if is_object {
+            members.insert("type".to_owned(), json!("object"));
+        }
+    }
+    schema
 }
 
 /// Removes hidden characters from what a schema says of itself.
@@ -143,9 +173,7 @@ fn check(schema: &Value) -> Result<(), String> {
         ));
     }
     let mut left = MAX_NODES;
-    if !is_within(schema, MAX_DEPTH, &mut left) {
-        return Err("its input schema is too large or has an external `$ref`".to_owned());
-    }
+    is_within(schema, MAX_DEPTH, &mut left)?;
     match jsonschema::validator_for(schema) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(
@@ -155,19 +183,31 @@ fn check(schema: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether a schema is small and has no external references.
-fn is_within(value: &Value, depth: usize, left: &mut usize) -> bool {
-    if depth == 0 || *left == 0 {
-        return false;
+/// Checks that a schema is small and has no external references.
+///
+/// # Errors
+/// The bound that it breaks.
+fn is_within(value: &Value, depth: usize, left: &mut usize) -> Result<(), String> {
+    if depth == 0 {
+        return Err(format!(
+            "its input schema is nested deeper than {MAX_DEPTH} levels"
+        ));
     }
-    *left -= 1;
+    *left = left.checked_sub(1).ok_or_else(|| {
+        format!("its input schema is too large: it has more than {MAX_NODES} values")
+    })?;
     match value {
-        Value::Array(list) => list.iter().all(|it| is_within(it, depth - 1, left)),
-        Value::Object(map) => map.iter().all(|(key, it)| {
-            let leaves = key == "$ref" && !it.as_str().is_some_and(|to| to.starts_with('#'));
-            !leaves && is_within(it, depth - 1, left)
+        Value::Array(list) => list
+            .iter()
+            .try_for_each(|it| is_within(it, depth - 1, left)),
+        Value::Object(map) => map.iter().try_for_each(|(key, it)| match it.as_str() {
+            Some(to) if key == "$ref" && !to.starts_with('#') => Err(format!(
+                "its input schema refers to another place: {}",
+                short_line(to, 80)
+            )),
+            _ => is_within(it, depth - 1, left),
         }),
-        _ => true,
+        _ => Ok(()),
     }
 }
 
@@ -218,7 +258,7 @@ mod tests {
     #[test]
     fn invalid_tools_are_dropped_individually() {
         let object = || json!({"type": "object"});
-        let deep = (0..20).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
+        let deep = (0..40).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
         let all = [
             listed("b", object()),
             listed("a.b", object()),

@@ -8,27 +8,33 @@ use aside_base::{
     visible::{printable, short_line},
 };
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _,
     BufReader, DuplexStream, duplex,
 };
 
-use super::connection::MAX_MESSAGE;
+use super::connection::{INTERNAL_ERROR, MAX_MESSAGE};
 
 /// Maximum depth of a message. JSON parsers have a slightly higher limit.
 const MAX_DEPTH: usize = 100;
 /// Size of the buffer in bytes.
 const BUFFER: usize = 64 << 10;
+/// Mark that some programs write in front of their first text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Maximum number of places in a line at which a message is looked for.
+const MAX_STARTS: usize = 16;
 
 /// The last output of a server that was not a message.
 #[derive(Debug, Default)]
 pub(super) struct Noise(Mutex<Option<String>>);
 
-/// The member common to all messages.
+/// The members by which a line is a message, and of which kind.
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(rename = "jsonrpc")]
     _version: IgnoredAny,
+    method: Option<IgnoredAny>,
 }
 
 impl Noise {
@@ -76,9 +82,22 @@ async fn pass_messages(
             return;
         }
         let is_whole = line.len() <= MAX_MESSAGE;
-        if is_whole && serde_json::from_slice::<Envelope>(&line).is_ok() {
+        let mut passed = match is_whole {
+            true => message(&line).map(shallow),
+            false => None,
+        };
+        if !is_whole {
+            let mut outline = Shallow::new(1);
+            outline.take(&line);
+            let ended = line.ends_with(b"\n") || rest_of_line(&mut output, &mut outline).await;
+            passed = too_long(&outline.out);
+            if !ended && passed.is_none() {
+                return;
+            }
+        }
+        if let Some(message) = passed {
             wasted = None;
-            if to.write_all(&shallow(&line)).await.is_err() {
+            if to.write_all(&message).await.is_err() {
                 return;
             }
             continue;
@@ -92,17 +111,32 @@ async fn pass_messages(
                 return;
             }
         }
-        if !is_whole && !line.ends_with(b"\n") && !skip_line(&mut output).await {
-            return;
-        }
     }
 }
 
-/// Skips the rest of a line. Returns false at the end of the output.
-async fn skip_line(output: &mut (impl AsyncBufRead + Unpin)) -> bool {
+/// The message that a line is, without what stands in front of it. Behind words only an answer is one: a server that
+/// logs what it was sent has not sent it.
+fn message(line: &[u8]) -> Option<&[u8]> {
+    let starts = line.iter().enumerate().filter(|(_, byte)| **byte == b'{');
+    for (at, _) in starts.take(MAX_STARTS) {
+        let (before, message) = line.split_at(at);
+        let Ok(envelope) = serde_json::from_slice::<Envelope>(message) else {
+            continue;
+        };
+        let is_silent = printable(before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before))
+            .trim()
+            .is_empty();
+        return (is_silent || envelope.method.is_none()).then_some(message);
+    }
+    None
+}
+
+/// Reads the rest of a line for its outline. Returns false at the end of the output.
+async fn rest_of_line(output: &mut (impl AsyncBufRead + Unpin), outline: &mut Shallow) -> bool {
     while let Ok(bytes @ [_, ..]) = output.fill_buf().await {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let passed = end.map_or(bytes.len(), |end| end + 1);
+        outline.take(&bytes[..passed]);
         output.consume(passed);
         if end.is_some() {
             return true;
@@ -111,36 +145,74 @@ async fn skip_line(output: &mut (impl AsyncBufRead + Unpin)) -> bool {
     false
 }
 
+/// The answer in place of one that is too long, by the outline of that: its request has to end.
+fn too_long(outline: &[u8]) -> Option<Vec<u8>> {
+    let answer: Map<String, Value> = serde_json::from_slice(message(outline)?).ok()?;
+    let is_answer = ["result", "error"]
+        .iter()
+        .any(|key| answer.contains_key(*key));
+    let id = answer.get("id").filter(|_| is_answer)?;
+    let why = format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20);
+    let error = json!({ "code": INTERNAL_ERROR, "message": why });
+    let mut line = json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        .to_string()
+        .into_bytes();
+    line.push(b'\n');
+    Some(line)
+}
+
 /// Replaces values that are nested too deep with null, so that one invalid tool of a list does not affect the others.
 fn shallow(json: &[u8]) -> Vec<u8> {
-    let (mut out, mut depth) = (Vec::with_capacity(json.len()), 0_usize);
-    let (mut in_text, mut is_escaped) = (false, false);
-    for byte in json {
-        match byte {
-            b'"' if !is_escaped => in_text = !in_text,
-            b'{' | b'[' if !in_text => {
-                depth += 1;
-                if depth == MAX_DEPTH + 1 {
-                    out.extend_from_slice(b"null");
-                }
-            }
-            _ => {}
-        }
-        is_escaped = in_text && *byte == b'\\' && !is_escaped;
-        if depth <= MAX_DEPTH {
-            out.push(*byte);
-        }
-        if matches!(byte, b'}' | b']') && !in_text {
-            depth = depth.saturating_sub(1);
+    let mut shallow = Shallow::new(MAX_DEPTH);
+    shallow.take(json);
+    shallow.out
+}
+
+/// JSON that comes in pieces, with null in place of what is nested too deep, and nothing behind the longest message.
+struct Shallow {
+    most: usize,
+    out: Vec<u8>,
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl Shallow {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            out: Vec::new(),
+            depth: 0,
+            in_text: false,
+            is_escaped: false,
         }
     }
-    out
+
+    fn take(&mut self, json: &[u8]) {
+        for byte in json {
+            match byte {
+                b'"' if !self.is_escaped => self.in_text = !self.in_text,
+                b'{' | b'[' if !self.in_text => {
+                    self.depth += 1;
+                    if self.depth == self.most + 1 {
+                        self.out.extend_from_slice(b"null");
+                    }
+                }
+                _ => {}
+            }
+            self.is_escaped = self.in_text && *byte == b'\\' && !self.is_escaped;
+            if self.depth <= self.most && self.out.len() <= MAX_MESSAGE {
+                self.out.push(*byte);
+            }
+            if matches!(byte, b'}' | b']') && !self.in_text {
+                self.depth = self.depth.saturating_sub(1);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[test]
@@ -164,6 +236,32 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_that_is_too_long_is_an_error_to_its_request() {
+        let long = "x".repeat(MAX_MESSAGE);
+        let why = "its answer is longer than 4 MiB";
+        let first = json!({"id": "a", "jsonrpc": "2.0", "result": {"content": [{"text": &long}]}});
+        let last = format!("{{\"jsonrpc\":\"2.0\",\"error\":{{\"message\":{long:?}}},\"id\":7}}");
+        let asks = json!({"jsonrpc": "2.0", "id": 8, "method": "elicitation/create", "params": {"message": long}});
+        for (line, id) in [
+            (first.to_string(), json!("a")),
+            (last, json!(7)),
+            (asks.to_string(), json!(null)),
+        ] {
+            let (text, _) = passed(format!("{line}\n").into()).await;
+            let read: Value = serde_json::from_str(&text).unwrap_or_default();
+            assert_eq!(read["id"], id);
+            assert_eq!(
+                read["error"]["message"],
+                if id.is_null() {
+                    json!(null)
+                } else {
+                    json!(why)
+                }
+            );
+        }
+    }
+
+    #[tokio::test]
     async fn invalid_lines_are_skipped_and_kept_for_the_error() {
         let message = "{\"jsonrpc\":\"2.0\",\"id\":1}\n";
         let (text, noise) =
@@ -184,6 +282,21 @@ mod tests {
                 "; it printed output that is not MCP (a line longer than 4 MiB)"
             )
         );
+        // What stands in front of a message is no part of it; behind words only an answer is a message.
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
+        let asked = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+        for (before, taken) in [
+            ("\u{feff}", true),
+            ("\u{feff} ", true),
+            ("\u{1b}[0m ", true),
+            ("ready {0} ", false),
+            ("< ", false),
+        ] {
+            let (text, _) = passed(format!("{before}{asked}{before}{answer}").into()).await;
+            let expected =
+                [asked, answer].map(|line| if taken || line == answer { line } else { "" });
+            assert_eq!(text, expected.concat(), "{before:?}");
+        }
         // Without a message before it, reading stops.
         let (text, noise) = passed(format!("{long}\n{message}").into()).await;
         assert_eq!(

@@ -1,11 +1,14 @@
 //! Puts questions that a server asks during a call to the person behind that call.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use aside_base::lock;
+use aside_base::{lock, visible::short_line};
 use aside_turn::question::{Answer, Question};
 use futures_util::future::BoxFuture;
 use rmcp::{
@@ -13,7 +16,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitRequestParams,
         ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability, Implementation,
-        ProtocolVersion,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -21,13 +24,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    form::{Form, FormFault},
+    form::{Form, FormFault, clean},
     settings::HideSecrets,
 };
+
+/// Maximum length of what a server says of its progress at once.
+const MAX_PROGRESS: usize = 200;
 
 /// Asks the person behind a call. Returns a sentence for the model if there is no answer.
 pub(super) type AskPerson =
     Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
+
+/// Reports what a server says of the progress of a call.
+pub(super) type ReportProgress = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Questions and notices of one connection's server.
 pub(super) struct ServerQuestions {
@@ -41,6 +50,17 @@ pub(super) struct ServerQuestions {
     unanswered: Mutex<Option<String>>,
     /// Whether the server announced that its tools changed.
     changed: AtomicBool,
+    /// Reports on the progress of the calls that run.
+    progress: Mutex<HashMap<ProgressToken, ReportProgress>>,
+}
+
+/// A call whose progress is reported as long as this is held: however the call ends.
+pub(super) struct ProgressHeard<'a>(&'a ServerQuestions, ProgressToken);
+
+impl Drop for ProgressHeard<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.progress).remove(&self.1);
+    }
 }
 
 /// The person behind the running call, who can be asked as long as this is held: however the call ends.
@@ -61,6 +81,24 @@ impl ServerQuestions {
             fault: Mutex::default(),
             unanswered: Mutex::default(),
             changed: AtomicBool::default(),
+            progress: Mutex::default(),
+        }
+    }
+
+    /// Reports the progress of a call until the result is dropped.
+    pub(super) fn hear_progress(
+        &self,
+        token: ProgressToken,
+        report: ReportProgress,
+    ) -> ProgressHeard<'_> {
+        lock(&self.progress).insert(token.clone(), report);
+        ProgressHeard(self, token)
+    }
+
+    fn has_progressed(&self, params: &ProgressNotificationParam) {
+        let said = self.hide.in_text(&progress(params));
+        if let Some(report) = lock(&self.progress).get(&params.progress_token) {
+            report(&said);
         }
     }
 
@@ -130,6 +168,19 @@ impl ServerQuestions {
     }
 }
 
+/// One line on the progress of a call.
+fn progress(params: &ProgressNotificationParam) -> String {
+    let count = match params.total {
+        Some(total) => format!("{} of {total}", params.progress),
+        None => params.progress.to_string(),
+    };
+    let words = clean(params.message.as_deref().unwrap_or_default());
+    match short_line(words.trim(), MAX_PROGRESS) {
+        words if words.is_empty() => format!("{count}\n"),
+        words => format!("{words} ({count})\n"),
+    }
+}
+
 /// Aside as a server sees it.
 pub(super) struct AsideClient {
     pub(super) questions: Arc<ServerQuestions>,
@@ -161,6 +212,14 @@ impl ClientHandler for AsideClient {
             return Ok(CustomResult(answer));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.questions.has_progressed(&params);
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -80,7 +80,7 @@ impl HeldServer {
                 tokio::time::sleep(NOTICE_DELAY).await;
                 connection.questions.take_changed();
                 let listed = connection.tools().await?;
-                (state.tools, state.faults) = listing::tools(&self.definition, &listed);
+                (state.tools, state.faults) = listing::tools(&self.definition, listed);
             }
             Ok((state.tools.clone(), state.faults.clone()))
         };
@@ -150,7 +150,7 @@ impl HeldServer {
         };
         match listed {
             Ok((connection, listed)) => {
-                (state.tools, state.faults) = listing::tools(&self.definition, &listed);
+                (state.tools, state.faults) = listing::tools(&self.definition, listed);
                 state.failed = 0;
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());

@@ -138,7 +138,9 @@ impl McpTool {
                     params = params.with_request_state(state);
                 }
             }
-            let result = match connection.call(params, cancelled).await {
+            let (key, shown) = (work.call, context.clone());
+            let report = Box::new(move |said: &str| (shown.progress)(key, said));
+            let result = match connection.call(params, cancelled, report).await {
                 Ok(result) => result,
                 // The server's state has expired: the call starts again, and known answers are reused.
                 Err(CallFault::Expired) if round > 0 => continue,

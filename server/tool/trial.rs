@@ -178,6 +178,7 @@ fn context(
             Ok(blob[at(range.start)..at(range.end)].to_owned())
         }),
         output: Box::new(|_, _| ()),
+        progress: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
         keep_approval: Box::new(|_| ()),
         ask_live: Arc::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),

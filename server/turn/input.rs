@@ -34,8 +34,12 @@ pub enum Input {
     Prepared(CallKey, Preparation),
     /// A tool's run ended.
     Finished(CallKey, ToolOutcome),
+    /// A running call makes progress, so that its time begins anew.
+    Progress(CallKey),
     /// A tool asks while it runs. The number is the tool's own and unique in the run.
     LiveQuestion(CallKey, u32, Question),
+    /// A tool no longer waits for the answer to the question of this number, which it asked while it runs.
+    LiveWithdrawn(CallKey, u32),
     /// A person, or a client for one, answered a prompt.
     Answer(PromptId, PromptAnswer),
     /// The user adds a message while the turn runs.

@@ -8,7 +8,6 @@ mod import;
 mod login;
 mod namespace;
 pub(crate) mod network;
-mod outlives;
 pub(crate) mod real_servers;
 mod size;
 

@@ -58,6 +58,7 @@ impl ProcessFixture {
                 Ok(blob[at(range.start)..at(range.end)].to_owned())
             }),
             output: Box::new(move |_, text| shown.lock().unwrap().push_str(text)),
+            progress: Box::new(|_, _| ()),
             approved: Box::new(|_| false),
             keep_approval: Box::new(|_| ()),
             attended: Box::new(|| false),

@@ -140,11 +140,15 @@ class Server(BaseHTTPRequestHandler):
 
     def older(self, request):
         method, params = request["method"], request.get("params") or {}
+        # One that forgets its sessions is another one after its first call.
+        session = f"session {min(len(CALLS), 1)}" if MODE.startswith("forgets") else "session"
         if method == "initialize":
             about = {"protocolVersion": "2025-11-25", "capabilities": ABILITIES,
                      "serverInfo": {"name": "x", "version": "1"}}
-            return self.result(request, about, Mcp_Session_Id="session")
-        if self.headers.get("Mcp-Session-Id") != "session":
+            return self.result(request, about, Mcp_Session_Id=session)
+        if MODE.startswith("forgets") and self.headers.get("Mcp-Session-Id") != session:
+            return self.error(int(MODE.split()[1]), {}, -32000, "Bad Request: No valid session ID provided")
+        if self.headers.get("Mcp-Session-Id") != session:
             return self.error(400, request, -32000, "Bad Request: no session")
         if method == "tools/list":
             return self.result(request, tools(MODE, 1, params.get("cursor"), len(CALLS)))

@@ -21,6 +21,12 @@ def tools(mode, starts, cursor, calls=0):
         return {"tools": [tool(f"t{at}", description="word " * 300, inputSchema=schema) for at in range(20)]}
     if mode == "endless":
         return {"tools": [tool(f"t{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
+    if mode == "empty cursor":
+        return {"tools": [tool("echo")], "nextCursor": ""}
+    if mode == "circle":
+        return {"tools": [tool("echo") if cursor is None else tool(f"t{cursor}")], "nextCursor": "a" if cursor != "a" else "b"}
+    if mode == "typeless":
+        return {"tools": [tool("echo", inputSchema={"properties": {"n": {"type": "integer"}}})]}
     if mode == "odd":
         return {"tools": [tool("echo"), tool("bad", inputSchema={"type": "array"}), {"name": 7}]}
     if mode == "deep":

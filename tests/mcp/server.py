@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 from pieces import FORM, SECRET, asked, form, text, tools  # noqa: E402
@@ -18,12 +19,16 @@ NEWER = (MODE in ["modern", "relisting-modern"] or (MODE == "upgraded" and START
          or (MODE == "downgraded" and STARTS <= 2))
 # The ids of the requests that listen to changes, and the calls so far.
 LISTENS, CALLS = [], []
-ABILITIES = {"tools": {"listChanged": True} if MODE.startswith("relisting") else {}}
+ABILITIES = {} if MODE == "able to nothing" else {"tools": {"listChanged": True} if MODE.startswith("relisting") else {}}
 
 
 def send(message):
     if MODE == "noise":
         print("loading models... 100%\n{\"half\": ", flush=True)
+    if MODE == "marked":
+        print("\ufeff", end="")
+    if MODE == "babbles before":
+        print("[ready] ", end="")
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
@@ -34,18 +39,33 @@ def receive():
     return json.loads(line)
 
 
-def ask_live(schema):
-    if MODE.startswith("asks-"):
-        os.mkfifo("go")
+def ask_live(schema, way="waits"):
     send({"id": "q1", "method": "elicitation/create", "params": form(schema)})
-    if MODE.startswith("asks-"):
-        open("go").read()
-    if MODE == "asks-dies":
-        os._exit(3)
-    while MODE != "asks-goes-on":
+    if way != "waits":
+        return end_meanwhile(way)
+    while True:
         message = receive()
         if message.get("id") == "q1":
             return message["result"]
+
+
+def end_meanwhile(way):
+    """Goes on without an answer as soon as the test says so, and again before the call ends."""
+    if not os.path.exists("go"):
+        os.mkfifo("go")
+    open("go").read()
+    if way == "takes-back":
+        send({"method": "notifications/cancelled", "params": {"requestId": "q1"}})
+        open("go").read()
+
+
+def progress(params):
+    """Tells of five steps, each in less time than a call has, all of them in more."""
+    for step in range(1, 6):
+        time.sleep(0.7)
+        about = {"progressToken": params["_meta"]["progressToken"], "progress": step, "total": 5, "message": f"Step {step}"}
+        send({"method": "notifications/progress", "params": about})
+    return text("all five")
 
 
 def call(params):
@@ -58,6 +78,10 @@ def call(params):
         sys.stdout.write("x" * (64 << 20) + "\n")
         sys.stdout.flush()
         return text("after the flood")
+    if MODE == "big":
+        return text("B" * 5_000_000)
+    if MODE == "progress":
+        return progress(params)
     if MODE == "kinds":
         return {"content": [{"type": "hologram"}, {"type": "text", "text": "and text"}]}
     if MODE == "picture":
@@ -75,9 +99,8 @@ def call(params):
         return text(json.dumps(params.get("arguments", {})))
     if MODE == "secret":
         return text(json.dumps(ask_live(SECRET)))
-    if MODE == "asks-goes-on":
-        ask_live(FORM)
-        return text("went on")
+    if MODE == "outlives":
+        return text(json.dumps(ask_live(FORM, params.get("arguments", {}).get("way", "waits"))))
     if MODE == "forever":
         while True:
             ask_live(FORM)

@@ -15,7 +15,7 @@ use std::{
 use aside_base::lock;
 use aside_turn::{
     effect::CallWork,
-    input::{ToolOutcome, ToolOutput},
+    input::{Input, ToolOutcome, ToolOutput},
     question::{Answer, Secret},
     record::CallKey,
 };
@@ -116,6 +116,15 @@ impl Hooks {
         writer.append(&Entry::Edit(edit.clone()))?;
         self.edits.add(edit);
         Ok(())
+    }
+
+    /// Passes on a line on the progress of a running call.
+    pub(in crate::engine) fn progress(&self, call: CallKey, text: &str) {
+        self.output(call, text);
+        // Where the queue is full, what is in it shows that the call is alive.
+        let _ = self
+            .happenings
+            .try_send(Happening::Turn(Input::Progress(call)));
     }
 
     /// Passes on output of a running call, unless the call was given a secret.

@@ -13,7 +13,13 @@ use aside_turn::{
     record::CallKey,
 };
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
+};
 
 use super::tasks::Happening;
 
@@ -31,15 +37,30 @@ struct WaitingQuestions {
     open: HashMap<(CallKey, u32), oneshot::Sender<Result<Answer, String>>>,
 }
 
-/// A question that waits. When nobody waits for the answer any more, it is no longer open.
+/// A question that waits. When nobody waits for the answer any more, it is no longer open, and the turn is told.
 struct OpenQuestion {
     questions: LiveQuestions,
     key: (CallKey, u32),
+    happenings: mpsc::Sender<Happening>,
 }
 
 impl Drop for OpenQuestion {
     fn drop(&mut self) {
-        lock(&self.questions.0).open.remove(&self.key);
+        if lock(&self.questions.0).open.remove(&self.key).is_none() {
+            return;
+        }
+        let (call, number) = self.key;
+        let withdrawn = Happening::Turn(Input::LiveWithdrawn(call, number));
+        // Where the queue is full, the message waits for room by itself.
+        if let Err(TrySendError::Full(withdrawn)) = self.happenings.try_send(withdrawn)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let happenings = self.happenings.clone();
+            runtime.spawn(async move {
+                // Nobody is told after the end of the turn.
+                let _ = happenings.send(withdrawn).await;
+            });
+        }
     }
 }
 
@@ -59,6 +80,7 @@ impl LiveQuestions {
         let open = OpenQuestion {
             questions: self.clone(),
             key: (call, number),
+            happenings: happenings.clone(),
         };
         Box::pin(async move {
             let _open = open;

@@ -35,6 +35,7 @@ impl DriverSetup {
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
             read_blob: Box::new(move |id, range| read.read(id, range)),
             output: Box::new(move |call, text| live.output(call, text)),
+            progress: Box::new(move |call, text| hooks.progress(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
             keep_approval: Box::new(move |approval| {
                 if let Err(error) = kept.keep(approval, clock.now()) {

@@ -45,6 +45,8 @@ pub struct ToolContext {
     pub read_blob: Box<dyn Fn(&str, Range<u64>) -> io::Result<Vec<u8>> + Send + Sync>,
     /// Shows clients a piece of a running call's output.
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,
+    /// Shows clients a line on the progress of a running call, which may take longer for it.
+    pub progress: Box<dyn Fn(CallKey, &str) + Send + Sync>,
     /// Whether an approval is kept for a hash.
     pub approved: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Keeps an approval for good.

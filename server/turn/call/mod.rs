@@ -301,6 +301,13 @@ impl Call {
         cx.perform(Effect::Run(self.work()));
     }
 
+    /// Lets the run take longer, because it makes progress.
+    pub(crate) fn progress(&mut self, cx: &Context) {
+        if let State::Running(running) = &mut self.state {
+            running.prolong(cx.now, cx.tool_time(&self.identity.tool));
+        }
+    }
+
     /// Takes the outcome of the run.
     pub(crate) fn finished(&mut self, cx: &mut Context, outcome: ToolOutcome) {
         let State::Running(running) = &mut self.state else {

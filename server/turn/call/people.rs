@@ -71,6 +71,21 @@ impl Call {
         }
     }
 
+    /// Withdraws a question that the tool asks while it runs, and for whose answer it no longer waits.
+    pub(crate) fn withdraw_live(&mut self, cx: &mut Context, number: u32) {
+        let State::Running(running) = &mut self.state else {
+            return;
+        };
+        if let Some(open) = running.take(number, cx.now) {
+            open.withdraw(cx, &self.identity);
+        }
+    }
+
+    /// Whether the question of this pair is open.
+    pub(crate) fn asks(&self, pair: &str) -> bool {
+        self.state.questions().any(|open| open.pair() == pair)
+    }
+
     /// Answers open prompts for the same question with the answer that a person gave for the rest of the turn.
     pub(crate) fn take_remembered(&mut self, cx: &mut Context, question: &str) {
         let Some(value) = cx.remembered(&self.identity.tool, question) else {

@@ -1,6 +1,6 @@
 //! A run of a call's tool, whose clock stops while a live question is open.
 
-use crate::{call::question::OpenQuestion, input::Time, record::PromptId};
+use crate::{call::question::OpenQuestion, input::Time, record::PromptId, rules::limits};
 
 /// A run of a tool.
 #[derive(Debug)]
@@ -9,6 +9,8 @@ pub(super) struct Running {
     deadline: Option<Time>,
     /// Time left when a question stopped the clock.
     left: Time,
+    /// The time behind which progress prolongs nothing.
+    last: Time,
     /// Live questions without an answer.
     live: Vec<OpenQuestion>,
     stopping: Option<Stopping>,
@@ -28,6 +30,7 @@ impl Running {
         Self {
             deadline: Some(now + most),
             left: most,
+            last: now + most * limits::PROLONGED,
             live: Vec::new(),
             stopping: None,
         }
@@ -52,6 +55,14 @@ impl Running {
         self.deadline.filter(|_| self.stopping.is_none())
     }
 
+    /// Begins the run's time anew, up to the longest that any run may take.
+    pub(super) fn prolong(&mut self, now: Time, most: Time) {
+        match &mut self.deadline {
+            Some(deadline) => *deadline = (now + most).min(self.last).max(*deadline),
+            None => self.left = most,
+        }
+    }
+
     pub(super) fn live(&self) -> &[OpenQuestion] {
         &self.live
     }
@@ -72,6 +83,17 @@ impl Running {
     pub(super) fn settle(&mut self, pair: &str, now: Time) {
         self.live.retain(|live| live.pair() != pair);
         self.turn_clock(now);
+    }
+
+    /// Takes one live question, because the tool no longer waits for its answer. The clock goes on after the last one.
+    pub(super) fn take(&mut self, number: u32, now: Time) -> Option<OpenQuestion> {
+        let at = self
+            .live
+            .iter()
+            .position(|live| live.live() == Some(number))?;
+        let open = self.live.remove(at);
+        self.turn_clock(now);
+        Some(open)
     }
 
     /// Takes the live questions, because the run ends.

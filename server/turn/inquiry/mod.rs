@@ -278,9 +278,20 @@ impl Inquiries {
 
     /// Drops the questions of a call that ended.
     pub(crate) fn drop_call(&mut self, cx: &mut Context, call: CallKey) {
-        self.waiting.retain(|(.., wanted)| wanted.call != call);
+        self.keep_open(cx, call, |_| false);
+    }
+
+    /// Drops the questions of a call that are no longer open.
+    pub(crate) fn keep_open(
+        &mut self,
+        cx: &mut Context,
+        call: CallKey,
+        is_open: impl Fn(&str) -> bool,
+    ) {
+        let stays = |wanted: &InquiryQuestion| wanted.call != call || is_open(&wanted.pair);
+        self.waiting.retain(|(.., wanted)| stays(wanted));
         self.running.retain_mut(|inquiry| {
-            inquiry.questions.retain(|wanted| wanted.call != call);
+            inquiry.questions.retain(&stays);
             if inquiry.questions.is_empty() && inquiry.is_out() {
                 cx.perform(Effect::Abort(inquiry.request));
                 // Nobody says any more what it cost.

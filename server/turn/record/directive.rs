@@ -59,6 +59,14 @@ pub enum DirectiveKind {
     },
 }
 
+impl DirectiveKind {
+    /// Whether it tells of a part of the log that could not be read.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+}
+
 /// Fault of a line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {

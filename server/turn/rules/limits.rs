@@ -19,6 +19,8 @@ pub const SIBLING_WAIT: Duration = Duration::from_millis(50);
 /// Time a question waits at most for calls of its step that may still ask a model: their questions join its inquiry.
 /// Programs take a while to start, and a request costs a step.
 pub const BATCH_WAIT: Duration = Duration::from_secs(5);
+/// How many times as long as otherwise a tool may run that reports its progress.
+pub const PROLONGED: u32 = 10;
 /// Responses in a row that may be cut at their token limit with nothing complete in them.
 pub const CUTS_IN_A_ROW: u8 = 2;
 /// Repetitions of a call with the same result, after which the model is told.

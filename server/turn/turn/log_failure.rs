@@ -14,9 +14,7 @@ impl Turn {
         if over && !lost.iter().any(|effect| matches!(effect, Effect::End(_))) {
             return;
         }
-        let message = format!(
-            "The conversation could not be written to disk: {why}. Make room or fix the folder, then resume."
-        );
+        let message = format!("The conversation could not be written to disk: {why}.");
         let failed = Conclusion::failed(TurnError::new(ErrorCode::Internal, message));
         match &mut self.phase {
             Phase::Stopping(conclusion) => *conclusion = failed.clone(),

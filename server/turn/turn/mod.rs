@@ -179,8 +179,16 @@ impl Turn {
                     .drop_live(&mut self.cx, &open(&self.calls), key);
                 self.with_call(key, |call, cx| call.finished(cx, outcome));
             }
+            Input::Progress(key) => self.with_call(key, |call, cx| call.progress(cx)),
             Input::LiveQuestion(key, number, question) => {
                 self.with_call(key, |call, cx| call.ask_live(cx, number, question));
+            }
+            Input::LiveWithdrawn(key, number) => {
+                self.with_call(key, |call, cx| call.withdraw_live(cx, number));
+                self.inquiries.keep_open(&mut self.cx, key, |pair| {
+                    let mut calls = self.calls.iter();
+                    calls.any(|call| call.key() == key && call.asks(pair))
+                });
             }
             Input::Answer(prompt, answer) => self.answer(prompt, answer.trimmed()),
             Input::Steer(text) => self.steer(text),

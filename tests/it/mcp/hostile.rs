@@ -5,7 +5,10 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::{ALLOWED, calls, config, left, told, world};
-use crate::world::{TestWorld, until};
+use crate::{
+    lsp::client::{Client, nobody, prompts},
+    world::{TestWorld, until},
+};
 
 #[test]
 fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
@@ -38,7 +41,6 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
         "startup_seconds = 600",
         "; it printed output that is not MCP (a line longer than 4 MiB)",
     );
-    check("endless", "", "its list of tools has more than 64 pages");
     let world = world("plain", "");
     world.user_config(
         "[mcp.servers.srv]\ncommand = 'sh'\nargs = ['-c', 'echo no licence >&2; exit 1']\n",
@@ -125,8 +127,75 @@ fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
 fn a_schema_without_end_costs_its_tool_alone() {
     let world = world("deep", "startup_seconds = 600");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
-    done.says("The MCP server srv: its tool `deep` is left out: its input schema is too large");
+    done.says("The MCP server srv: its tool `deep` is left out: its input schema is nested deeper than 64 levels.");
     assert_eq!(world.log().told("call"), "{}");
+}
+
+#[test]
+fn what_is_odd_in_a_list_costs_that_alone_and_is_said() {
+    for (mode, tool, says) in [
+        ("empty cursor", "echo", None),
+        ("typeless", "echo", None),
+        ("marked", "echo", None),
+        ("babbles before", "echo", None),
+        ("circle", "echo", Some("its list of tools goes in circles.")),
+        (
+            "endless",
+            "t1",
+            Some("its list of tools has more than 64 pages, and only those count."),
+        ),
+    ] {
+        let world = world(mode, "");
+        let script = calls(tool, &json!({"n": 1}));
+        let done = world.run(&script, &ALLOWED).exits(0);
+        assert_eq!(world.log().told("call"), "{\"n\": 1}", "{mode}");
+        let said = says.map(|says| format!("The MCP server srv: {says}"));
+        assert_eq!(
+            done.stderr.contains("The MCP server srv"),
+            says.is_some(),
+            "{mode}: {done:?}"
+        );
+        assert!(
+            said.is_none_or(|said| done.stderr.contains(&said)),
+            "{mode}: {done:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_is_able_to_nothing_is_there_and_has_no_tools() {
+    let world = world("able to nothing", "");
+    let done = world.run("'Done.'", &ALLOWED).exits(0);
+    assert!(!done.stderr.contains("srv"), "{done:?}");
+    world.aside(&["trust", "--yes"]).exits(0);
+    let listed = world.aside(&["mcp", "list"]).exits(0);
+    assert!(listed.stdout.contains("  0 tools"), "{listed:?}");
+}
+
+#[test]
+fn an_answer_that_is_too_long_ends_its_call_at_once() {
+    let told = told(&world("big", "tool_seconds = 600"), "echo", &[]);
+    assert_eq!(
+        told,
+        "srv__echo: the server srv failed: its answer is longer than 4 MiB."
+    );
+}
+
+#[test]
+fn progress_is_shown_and_keeps_a_call_alive() {
+    let world = world(
+        "progress",
+        "tool_seconds = 2\n[conversation.tools.srv__echo]\nrun = 'unattended'",
+    );
+    let mut client = Client::start(&world, &calls("echo", &json!({})), prompts());
+    let turn = client.turn(json!({ "message": "Go" }));
+    let (updates, _) = client.play(&turn, nobody);
+    client.leave();
+    assert_eq!(world.log().told("call"), "all five");
+    let shown = updates.iter().filter(|it| it["kind"] == "toolOutput");
+    let shown: String = shown.map(|it| it["text"].as_str().unwrap()).collect();
+    let steps = (1..=5).map(|step| format!("Step {step} ({step} of 5)\n"));
+    assert_eq!(shown, steps.collect::<String>());
 }
 
 #[test]

@@ -178,7 +178,6 @@ fn a_server_that_does_not_open_is_said_to_be_missing_and_the_turn_goes_on() {
     check("silent", "startup_seconds = 1", "no answer within 1 s");
     check("busy", "", "it answered 503 Service Unavailable");
     check("page", "", "it answered with text/html, which is not MCP");
-    check("endless", "", "its list of tools has more than 64 pages");
     let world = TestWorld::new();
     world.user_config("[mcp.servers.srv]\nurl = 'http://127.0.0.1:1/mcp'\n");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
@@ -235,6 +234,21 @@ fn the_protocol_is_agreed_on_anew_with_a_server_that_is_another_version() {
         let second = log.told("call 1").to_owned();
         assert!(second.contains("the server srv failed"), "{mode}: {second}");
         assert_eq!(log.told("call 2"), "{}", "{mode}: {second}");
+    }
+}
+
+#[test]
+fn a_session_that_the_server_forgot_is_opened_anew() {
+    for mode in ["forgets 400", "forgets 404"] {
+        let served = ServedWorld::new(mode, "tool_seconds = 60");
+        let script = calls_each(&["srv__echo", "srv__echo", "srv__echo"]);
+        served.run(&script, &ALLOWED).exits(0).writes("Done.\n");
+        let log = served.log();
+        assert_eq!(log.told("call 0"), "{}", "{mode}");
+        let second = log.told("call 1").to_owned();
+        let is_refused = second.contains("No valid session") && !second.contains("unknown");
+        assert!(second == "{}" || is_refused, "{mode}: {second}");
+        assert_eq!(log.told("call 2"), "{}", "{mode}");
     }
 }
 

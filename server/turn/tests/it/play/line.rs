@@ -107,6 +107,15 @@ impl Play {
                 self.tell(Input::LiveQuestion(self.call(name), number, question(text)));
                 return true;
             }
+            "progress" => {
+                self.tell(Input::Progress(self.call(name)));
+                return true;
+            }
+            "takes-back" => {
+                let number = rest.parse().expect("a number");
+                self.tell(Input::LiveWithdrawn(self.call(name), number));
+                return true;
+            }
             _ => return self.of_preparing(verb, name, rest),
         };
         self.tell(Input::Finished(self.call(name), outcome));

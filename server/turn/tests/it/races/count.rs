@@ -88,6 +88,7 @@ pub(crate) const TO_REACH: &[&str] = &[
     "several calls ask at once",
     "live question",
     "live question answered",
+    "live question taken back",
     "tool too slow",
     "run by approval",
     "result withheld",

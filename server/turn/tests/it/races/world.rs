@@ -38,6 +38,8 @@ pub(crate) enum Pending {
     Finish(CallKey, ToolOutcome),
     /// A tool asks while it runs.
     Live(CallKey),
+    /// A tool takes back what it asked, if nobody has answered yet.
+    TakenBack(CallKey, u32),
     /// A person looks at a prompt.
     Person(Box<Prompt>),
     /// An answer that comes too late, or twice.
@@ -248,6 +250,10 @@ impl World {
                 self.happen(Input::Finished(key, outcome));
             }
             Pending::Live(key) => self.ask_live(key),
+            Pending::TakenBack(key, number) => {
+                self.happen(Input::LiveWithdrawn(key, number));
+                self.live_answered(key);
+            }
             Pending::Person(prompt) => {
                 let answer = person::answer(&mut self.tape, &prompt);
                 if self.tape.one_in(6) {
@@ -300,6 +306,9 @@ impl World {
         };
         self.live += 1;
         let question = tools::question(&mut self.tape, &work.tool);
+        if self.tape.one_in(6) {
+            self.pool.push(Pending::TakenBack(key, self.live));
+        }
         self.happen(Input::LiveQuestion(key, self.live, question));
     }
 
