@@ -44,6 +44,9 @@ use tracing_subscriber::{
 /// Bytes of a line that is pasted.
 const PASTED: u64 = 64 << 10;
 
+/// Time for which a thread for blocking work stays that has nothing to do.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 pub(crate) fn main() -> ExitCode {
     // Whatever the program is started from: this one itself may have forbidden it.
     may_stop(true);
@@ -233,8 +236,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
     // What blocks would find out halfway that there is no thread for it.
     look_for_thread().map_err(|error| CommandFailure::internal(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // A thread that was had once stays: without any, work that comes when no other can be had would be a panic.
-        .thread_keep_alive(Duration::MAX)
+        .thread_keep_alive(KEEP_ALIVE)
         .enable_all()
         .build()
         .map_err(|error| {
@@ -242,8 +244,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
                 "the program could not start its event loop: {error}"
             ))
         })?;
-    // The first of them.
-    drop(runtime.spawn_blocking(|| {}));
+    runtime.spawn(keep_a_thread());
     let done = runtime.block_on(future);
     runtime.shutdown_background();
     Ok(done)
@@ -256,6 +257,16 @@ fn carries_nothing(line: &Metadata<'_>) -> bool {
     let part = target.split("::").next().unwrap_or_default();
     let is_own = part == "aside" || part.starts_with("aside_");
     is_own || *line.level() <= Level::INFO
+}
+
+/// Keeps one thread for what blocks, and lets all others go that have nothing to do: without any, work that comes when no
+/// other can be had would be a panic.
+async fn keep_a_thread() {
+    loop {
+        // Work that does nothing cannot fail.
+        let _ = tokio::task::spawn_blocking(|| {}).await;
+        tokio::time::sleep(KEEP_ALIVE * 2 / 3).await;
+    }
 }
 
 /// Logs go to standard error or the file, never to standard output. Nothing is set up that is not asked for.

@@ -54,6 +54,18 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Where the file cannot be written; the earlier one then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, File::sync_all)
+}
+
+/// The same for what can be made again: nobody waits for the disk, and a crash may leave less than either.
+///
+/// # Errors
+/// As of [`replace`].
+pub fn replace_cache(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, |_| Ok(()))
+}
+
+fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;
@@ -61,7 +73,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Ok(before) = metadata(path) {
         file.as_file().set_permissions(before.permissions())?;
     }
-    file.as_file().sync_all()?;
+    sync(file.as_file())?;
     file.persist(path)?;
     Ok(())
 }

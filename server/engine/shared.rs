@@ -14,6 +14,7 @@ use aside_base::{environment, private};
 
 use super::{
     conversations::Conversations,
+    drive::durable::Durability,
     models::{Models, key::Env},
 };
 
@@ -33,6 +34,7 @@ struct EngineParts {
     conversations: Conversations,
     mcp: McpServers,
     namespaces: ProcessNamespaces,
+    durability: Durability,
 }
 
 impl Engine {
@@ -61,6 +63,7 @@ impl Engine {
             models: OnceLock::new(),
             mcp: McpServers::default(),
             namespaces: ProcessNamespaces::default(),
+            durability: Durability::default(),
         }))
     }
 
@@ -117,6 +120,11 @@ impl Engine {
     /// Whether PID namespaces work here, as far as tested.
     pub(super) fn namespaces(&self) -> &ProcessNamespaces {
         &self.0.namespaces
+    }
+
+    /// The logs that are being made durable.
+    pub(super) fn durability(&self) -> &Durability {
+        &self.0.durability
     }
 
     pub(super) fn program(&self) -> &Path {

@@ -113,6 +113,51 @@ fn incomplete(what: &str) -> LineError {
     LineError::new(FaultKind::Incomplete, what)
 }
 
+/// The first members of a line, in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineHead<'a> {
+    pub(super) seq: u64,
+    /// The time as it is written.
+    pub(super) time: &'a str,
+    pub(super) turn: Option<&'a str>,
+    /// The type of the entry.
+    pub(super) kind: &'a str,
+}
+
+/// Reads the first members of a whole line without decoding it. None for a line that is damaged or written in another
+/// way, which [`decode`] may still read.
+pub(super) fn head(line: &[u8]) -> Option<LineHead<'_>> {
+    check(line).ok()?;
+    let (_version, rest) = number(line.strip_prefix(b"{\"v\":")?)?;
+    let (seq, rest) = number(rest.strip_prefix(b",\"seq\":")?)?;
+    let (time, rest) = text(rest.strip_prefix(b",\"time\":\"")?)?;
+    let (turn, rest) = match rest.strip_prefix(b",\"turn\":\"") {
+        Some(rest) => text(rest).map(|(turn, rest)| (Some(turn), rest))?,
+        None => (None, rest),
+    };
+    let (kind, _) = text(rest.strip_prefix(b",\"type\":\"")?)?;
+    Some(LineHead {
+        seq,
+        time,
+        turn,
+        kind,
+    })
+}
+
+/// The digits at the start, and what follows them.
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let end = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (digits, rest) = bytes.split_at(end);
+    Some((str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+/// The text up to its closing quote, if nothing in it is escaped, and what follows the quote.
+fn text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let rest = bytes[end..].strip_prefix(b"\"")?;
+    Some((str::from_utf8(&bytes[..end]).ok()?, rest))
+}
+
 /// Verifies the checksum of a line without its newline.
 pub(super) fn check(line: &[u8]) -> Result<(), LineError> {
     let wrong = || {

@@ -12,12 +12,16 @@ use aside_turn::{record::Outcome, response::Usage};
 use super::{
     blobs::Blobs,
     codec,
-    lines::{self, EVENTS, LogLines},
+    lines::{self, EVENTS, LogLines, UnreadableLine},
     lock,
     log::{Log, OpenError},
     meta,
-    record::Entry,
-    replay::conversation::ConversationFold,
+    page::{ConversationPage, read_page},
+    record::{Entry, Record},
+    replay::{
+        conversation::ConversationFold,
+        outline::{ConversationOutline, outline},
+    },
     store_error::StoreError,
 };
 
@@ -112,6 +116,38 @@ impl Conversation {
     /// Fails if the file cannot be read.
     pub fn read_all(&self) -> io::Result<LogLines> {
         lines::read_all(&self.folder)
+    }
+
+    /// Takes each record of the log's first `length` bytes into something else; see [`lines::read_into`].
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn read_into<T: Default>(
+        &self,
+        length: u64,
+        take: impl Fn(&mut T, Record),
+    ) -> io::Result<(T, Vec<UnreadableLine>)> {
+        lines::read_into(&self.folder, length, take)
+    }
+
+    /// Reads the outline of the log's first `length` bytes; see [`outline`].
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn outline(&self, length: u64) -> io::Result<Option<ConversationOutline>> {
+        outline(&self.folder, length)
+    }
+
+    /// Reads some of the turns; see [`read_page`].
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn read_page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> io::Result<Option<ConversationPage>> {
+        read_page(&self.folder, after, limit)
     }
 
     /// Reads the last turn; see [`lines::read_last_turn`].

@@ -141,7 +141,7 @@ impl ConversationIndex {
     /// Writes the index. A failure is ignored, because the list works without it.
     fn save(&mut self, store: &Path) {
         self.v = VERSION;
-        let write = || private::replace(&store.join(INDEX), &serde_json::to_vec(self)?);
+        let write = || private::replace_cache(&store.join(INDEX), &serde_json::to_vec(self)?);
         if let Err(error) = write() {
             tracing::debug!(target: "aside::session", %error, "the index of conversations is not kept");
         }

@@ -19,6 +19,7 @@
 //! | [`conversation`] | one conversation: its log, blobs and activity |
 //! | [`log`], `lock` | a conversation that is open for writing: lock, repair, append |
 //! | [`lines`] | reading a log: whole, with every fault, or only its last turn |
+//! | [`page`] | reading some turns of a log |
 //! | [`record`], [`codec`] | one line: its content, its frame and checksum |
 //! | [`replay`] | records → turns, the transcript, the frozen prefix, learned refusals |
 //! | [`meta`], `index` | records → summaries for the list, of one conversation and of all |
@@ -41,6 +42,7 @@ pub mod lines;
 mod lock;
 pub mod log;
 pub mod meta;
+pub mod page;
 pub mod record;
 pub mod replay;
 pub mod store;

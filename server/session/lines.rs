@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
@@ -16,6 +16,9 @@ use super::{
 
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";
+
+/// Size in bytes of each read of a log that is read from its start.
+pub(super) const FORWARD: usize = 256 * 1024;
 
 /// Records and faults of a log.
 #[derive(Debug, Default, PartialEq)]
@@ -61,13 +64,49 @@ impl std::fmt::Display for UnreadableLine {
 /// # Errors
 /// Fails if the file cannot be read. A fault *within* it is an [`UnreadableLine`]; a missing log is empty.
 pub fn read_all(folder: &Path) -> io::Result<LogLines> {
+    let (records, faults) = read_into(folder, u64::MAX, |records: &mut Vec<Record>, record| {
+        records.push(record);
+    })?;
+    Ok(LogLines { records, faults })
+}
+
+/// The same of the first `length` bytes, with each record taken into something else: takes the memory of that and one
+/// line.
+///
+/// # Errors
+/// Like [`read_all`].
+pub fn read_into<T: Default>(
+    folder: &Path,
+    length: u64,
+    take: impl Fn(&mut T, Record),
+) -> io::Result<(T, Vec<UnreadableLine>)> {
+    let (mut into, mut records) = (T::default(), Vec::new());
+    let (faults, ascends) = read_each(folder, length, |record| take(&mut into, record))?;
+    if ascends {
+        return Ok((into, faults));
+    }
+    read_each(folder, length, |record| records.push(record))?;
+    in_order(&mut records);
+    into = T::default();
+    records
+        .into_iter()
+        .for_each(|record| take(&mut into, record));
+    Ok((into, faults))
+}
+
+/// Reads a whole log, in the order in which its lines stand. Returns its faults, and whether that is the order of
+/// appending.
+fn read_each(
+    folder: &Path,
+    length: u64,
+    mut take: impl FnMut(Record),
+) -> io::Result<(Vec<UnreadableLine>, bool)> {
+    let (mut faults, mut ascends) = (Vec::<UnreadableLine>::new(), true);
     let Some(file) = open(folder)? else {
-        return Ok(LogLines::default());
+        return Ok((faults, ascends));
     };
-    let mut reader = BufReader::with_capacity(BLOCK, file);
-    let (mut lines, mut line) = (LogLines::default(), Vec::new());
-    let mut last = 0;
-    let mut ascends = true;
+    let mut reader = BufReader::with_capacity(FORWARD, file.take(length));
+    let (mut line, mut last) = (Vec::new(), 0);
     for number in 1.. {
         line.clear();
         if reader.read_until(b'\n', &mut line)? == 0 {
@@ -75,26 +114,20 @@ pub fn read_all(folder: &Path) -> io::Result<LogLines> {
         }
         match whole(&line).and_then(codec::decode) {
             Ok(record) => {
-                let accounted = lines
-                    .faults
-                    .last()
-                    .is_some_and(|fault| fault.line + 1 == number);
+                let accounted = faults.last().is_some_and(|fault| fault.line + 1 == number);
                 if record.seq != last + 1 && !accounted {
                     let what = format!("has number {}, which should follow {last}", record.seq);
                     let error = LineError::new(FaultKind::Gap, what);
-                    lines.faults.push(UnreadableLine::new(number, error));
+                    faults.push(UnreadableLine::new(number, error));
                 }
                 ascends &= last < record.seq;
                 last = record.seq;
-                lines.records.push(record);
+                take(record);
             }
-            Err(error) => lines.faults.push(UnreadableLine::new(number, error)),
+            Err(error) => faults.push(UnreadableLine::new(number, error)),
         }
     }
-    if !ascends {
-        in_order(&mut lines.records);
-    }
-    Ok(lines)
+    Ok((faults, ascends))
 }
 
 /// Sorts records by number and drops duplicates.
@@ -143,7 +176,7 @@ fn torn() -> LineError {
 /// Size in bytes of the first read.
 const BLOCK: usize = 16 * 1024;
 
-fn open(folder: &Path) -> io::Result<Option<File>> {
+pub(super) fn open(folder: &Path) -> io::Result<Option<File>> {
     match regular::open(&folder.join(EVENTS)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -187,6 +220,11 @@ impl<'a> Backwards<'a> {
             buffer: Vec::new(),
             start: end,
         }
+    }
+
+    /// Place of the line that was returned last.
+    pub(super) fn place(&self) -> u64 {
+        self.start + self.buffer.len() as u64
     }
 
     /// The preceding line, without its newline.

@@ -10,7 +10,7 @@ use std::{
 
 use aside_base::{
     private,
-    system::files::{cautious, for_user_alone, is_pipe, write_once},
+    system::files::{cautious, changed, for_user_alone, is_pipe, names, number, write_once},
 };
 
 use super::{
@@ -32,6 +32,15 @@ pub struct Log {
     /// The error after which nothing can be appended.
     broken: Option<(io::ErrorKind, String)>,
     _lock: Lock,
+}
+
+/// The content of a log, as far as the file tells without being read: another one has another mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogMark {
+    file: u64,
+    length: u64,
+    changed: (i64, i64),
+    next: u64,
 }
 
 /// Reason why a log cannot be opened for writing.
@@ -124,6 +133,7 @@ impl Log {
     }
 
     fn write(&self, line: &[u8]) -> io::Result<()> {
+        is_there(&self.file)?;
         let written = write_once(&self.file, line)?;
         if written < line.len() {
             let text = format!(
@@ -139,7 +149,24 @@ impl Log {
     /// on a blocking thread.
     pub fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         let file = Arc::clone(&self.file);
-        move || file.sync_data()
+        move || {
+            is_there(&file)?;
+            file.sync_data()
+        }
+    }
+
+    /// The mark of the log as it is now. None where an event could not be written, or the log is gone: what was to be
+    /// on record is not.
+    #[must_use]
+    pub fn mark(&self) -> Option<LogMark> {
+        let about = self.file.metadata().ok()?;
+        let is_whole = self.broken.is_none() && names(&about) > 0 && about.len() == self.length;
+        is_whole.then(|| LogMark {
+            file: number(&about),
+            length: self.length,
+            changed: changed(&about),
+            next: self.next,
+        })
     }
 
     /// A sentence for the user and the model about the repair at opening.
@@ -148,10 +175,27 @@ impl Log {
         self.repaired.as_deref()
     }
 
+    /// The size of the log, in bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The number of the next event.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
+    }
+}
+
+/// Fails for a file that was deleted: it would take lines that nobody will read.
+fn is_there(file: &File) -> io::Result<()> {
+    match names(&file.metadata()?) {
+        0 => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "it was deleted while it was open",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -12,10 +12,24 @@ use aside_turn::{Event, history::Standing, response::Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    codec,
+    codec::{self, LineHead},
     lines::EVENTS,
-    record::{Entry, Record},
+    record::{Entry, Record, time_of},
 };
+
+/// Entries that are no events of a turn and change nothing in the list.
+const NO_EVENTS: [&str; 3] = ["conversation", "changed", "edit"];
+
+/// Events that change nothing in the list but that their turn goes on.
+const PLAIN: [&str; 7] = [
+    "text",
+    "reasoning",
+    "tool_call",
+    "request_sent",
+    "call_started",
+    "directive",
+    "steer",
+];
 
 /// Maximum size of a `meta.json` in bytes; a longer file is ignored.
 const META_BYTES: u64 = 1024 * 1024;
@@ -127,8 +141,9 @@ impl Meta {
         while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
             self.length += line.len() as u64;
             line.pop();
+            let is_taken = codec::head(&line).is_some_and(|head| self.take_head(&head));
             // Faults are reported when the conversation is read, not when it is listed.
-            if let Ok(record) = codec::decode(&line) {
+            if !is_taken && let Ok(record) = codec::decode(&line) {
                 self.take(&record);
             }
             line.clear();
@@ -136,19 +151,43 @@ impl Meta {
         Ok(())
     }
 
-    fn take(&mut self, record: &Record) {
-        if self.created.is_zero() {
-            self.created = record.time;
+    /// Takes a line of which only the head counts here. Returns false for one that has to be decoded.
+    fn take_head(&mut self, head: &LineHead<'_>) -> bool {
+        let is_event = !NO_EVENTS.contains(&head.kind);
+        let is_plain = match head.kind {
+            "tool_result" => self.standing.open.is_empty(),
+            "user_message" => !self.title.is_empty(),
+            kind => !is_event || PLAIN.contains(&kind),
+        };
+        let Some(time) = time_of(head.time).filter(|_| is_plain) else {
+            return false;
+        };
+        self.note(time, head.turn, false);
+        if is_event && head.turn == self.turn.as_deref() {
+            // Each of them changes as much as this one does.
+            self.standing.apply(&Event::RequestSent { step: 0 });
         }
-        self.updated = self.updated.max(record.time);
-        if let (Some(turn), false) = (&record.turn, self.turn == record.turn) {
+        true
+    }
+
+    fn note(&mut self, time: Duration, turn: Option<&str>, starts: bool) {
+        if self.created.is_zero() {
+            self.created = time;
+        }
+        self.updated = self.updated.max(time);
+        if let (Some(new), false) = (turn, self.turn.as_deref() == turn) {
             // A late event of an earlier turn starts nothing.
-            if matches!(record.entry, Entry::TurnStart { .. }) || self.turn.is_none() {
+            if starts || self.turn.is_none() {
                 self.turns += 1;
-                self.turn = Some(turn.clone());
+                self.turn = Some(new.to_owned());
                 self.standing = Standing::default();
             }
         }
+    }
+
+    fn take(&mut self, record: &Record) {
+        let starts = matches!(record.entry, Entry::TurnStart { .. });
+        self.note(record.time, record.turn.as_deref(), starts);
         match (&record.entry, record.entry.event()) {
             (Entry::Renamed { title }, _) => {
                 self.title.clone_from(title);
@@ -169,7 +208,7 @@ impl Meta {
     }
 
     fn save(&self, folder: &Path) -> io::Result<()> {
-        private::replace(&folder.join("meta.json"), &serde_json::to_vec(self)?)
+        private::replace_cache(&folder.join("meta.json"), &serde_json::to_vec(self)?)
     }
 }
 

@@ -12,6 +12,7 @@ use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 
 pub mod conversation;
 mod mended;
+pub mod outline;
 
 /// A turn, from the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,13 @@ impl Turn {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         !self.standing.is_over()
+    }
+
+    /// Whether its end is on record. A turn that was cut off before its message has none, and cannot be resumed either.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let mut events = self.events.iter();
+        !self.is_interrupted() && events.any(|event| matches!(event, Event::TurnEnd { .. }))
     }
 
     /// State of its calls, questions and prompts.
@@ -108,7 +116,7 @@ pub fn turns(records: &[Record]) -> Vec<Turn> {
 /// end. Empty for a turn that has ended.
 #[must_use]
 pub fn closing(turn: &Turn) -> Vec<Event> {
-    if !turn.is_interrupted() {
+    if turn.has_ended() {
         return Vec::new();
     }
     close(turn.history())

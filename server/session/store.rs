@@ -105,6 +105,12 @@ impl Store {
         })
     }
 
+    /// Whether its folder is still there.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.folder.is_dir()
+    }
+
     /// The user's lasting approvals in this workspace.
     #[must_use]
     pub fn approvals(&self) -> Approvals {

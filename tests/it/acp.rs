@@ -3,6 +3,7 @@
 mod buffers;
 mod client;
 mod floods;
+mod outlives;
 mod questions;
 mod servers;
 mod sessions;

@@ -14,6 +14,7 @@ mod lsp;
 mod mcp;
 mod models;
 mod open;
+mod outlives;
 mod process;
 mod readme;
 mod run;

@@ -36,6 +36,7 @@ mod restart;
 mod shown;
 mod stage;
 mod steer;
+mod storage;
 mod streams;
 mod switch;
 pub(crate) mod without_time;

@@ -10,6 +10,7 @@ mod edits;
 mod ending;
 mod live;
 mod local;
+mod outlives;
 mod outside;
 mod person;
 mod picture;

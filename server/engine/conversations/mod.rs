@@ -63,7 +63,8 @@ impl Conversations {
     /// Fails if the workspace's folder in the state directory cannot be created or read.
     pub fn store(&self, root: &Path) -> Result<Store, StoreError> {
         let mut stores = lock(&self.stores);
-        if let Some(store) = stores.get(root) {
+        // A folder that was deleted meanwhile is made again.
+        if let Some(store) = stores.get(root).filter(|store| store.is_there()) {
             return Ok(store.clone());
         }
         let store = Store::open(&self.state_dir, root)?;

@@ -5,17 +5,23 @@
 //! | [`handle`] | the handle of a running turn, and its messages to the front end |
 //! | [`notice`] | notices for a person at the start of a turn or after its end |
 //! | [`state`] | the state of a conversation between turns |
+//! | `lost` | parts of its log that could not be read |
+//! | `growing` | its transcript, whose first part may still be read |
 //! | `performer` | performs effects: records, tasks, messages to the front end |
 //! | [`assistants`] | separate assistants for inquiries |
 //! | `live` | questions that running tools ask |
 //! | `tasks` | the tasks of a turn, which end with it |
 //! | `hooks` | engine services for tools; secrets |
 //! | `trace`, `writer` | inquiries in the trace; the log that records the turn |
+//! | `durable` | makes logs durable behind the end of their turns |
 
 pub mod assistants;
+pub(super) mod durable;
+pub(super) mod growing;
 pub mod handle;
 pub(super) mod hooks;
 pub(super) mod live;
+mod lost;
 pub mod notice;
 pub(super) mod performer;
 pub mod state;

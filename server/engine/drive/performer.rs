@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    io::ErrorKind,
     sync::Arc,
     time::Duration,
 };
@@ -18,13 +19,14 @@ use aside_turn::{
     input::Input,
     question::Answer,
     record::{CallKey, Event, Outcome, Refused},
-    transcript::Transcript,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
     assistants::Assistants,
+    durable::Durability,
+    growing::GrowingTranscript,
     handle::TurnMessage,
     hooks::{Edits, Secrets},
     live::LiveQuestions,
@@ -41,7 +43,8 @@ const LEDGER: usize = 24 * 1024;
 /// Performs the effects of one turn, and owns everything that they need.
 pub(in crate::engine) struct Performer {
     pub(in crate::engine) writer: Arc<LogWriter>,
-    pub(in crate::engine) transcript: Transcript,
+    pub(in crate::engine) durability: Durability,
+    pub(in crate::engine) transcript: GrowingTranscript,
     /// Ids of the conversation's turns, including this one.
     pub(in crate::engine) turns: HashSet<String>,
     pub(in crate::engine) head: Arc<Head>,
@@ -72,6 +75,9 @@ impl Performer {
     /// # Errors
     /// Fails if an event could not be written to disk: the effects after it must not happen.
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), String> {
+        if let Effect::Prepare(_) | Effect::Run(_) | Effect::Send(_) = effect {
+            self.earlier_turns().await?;
+        }
         match effect {
             Effect::Record(event) => {
                 let edited = self.edited(&event);
@@ -105,9 +111,25 @@ impl Performer {
         Ok(())
     }
 
+    /// Waits until everything is there that was said before the turn: requests and tools need it.
+    async fn earlier_turns(&mut self) -> Result<(), String> {
+        let arrived = self.transcript.arrive().await;
+        let arrived = arrived
+            .map_err(|error| format!("its log cannot be read: {error}; look at its folder"))?;
+        if let Some((seen, faults)) = arrived {
+            *self.context.seen() = seen;
+            for fault in faults {
+                fault.report.map(|event| self.record(event)).transpose()?;
+                let notice = TurnNotice::Damage(fault.text);
+                self.tell(TurnMessage::Notice(notice)).await;
+            }
+        }
+        Ok(())
+    }
+
     fn record(&mut self, mut event: Event) -> Result<(), String> {
         if let Event::Compacted { ledger, .. } = &mut event {
-            *ledger = self.transcript.ledger().text(LEDGER);
+            *ledger = self.transcript.here().ledger().text(LEDGER);
         }
         if let Event::ToolCall { call, id, .. } = &event {
             self.call_ids.insert(*call, id.clone());
@@ -123,9 +145,13 @@ impl Performer {
             },
             event => Entry::from(event),
         };
-        self.writer
-            .append(&entry)
-            .map_err(|error| error.to_string())
+        self.writer.append(&entry).map_err(|error| {
+            let advice = match error.kind() {
+                ErrorKind::NotFound => "begin a new conversation",
+                _ => "make room or fix the folder, then resume",
+            };
+            format!("{error}; {advice}")
+        })
     }
 
     fn prepare(&mut self, work: CallWork) {
@@ -163,7 +189,7 @@ impl Performer {
         let mut provider = self.provider.clone();
         let mut sent = ModelRequest {
             head: self.head.clone(),
-            transcript: self.transcript.fork(),
+            transcript: self.transcript.here().fork(),
             shared: self.shared.clone(),
             messages: Vec::new(),
             inquiry: None,
@@ -178,7 +204,7 @@ impl Performer {
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
             RequestKind::Compaction(messages) => {
-                sent.transcript = self.transcript.fork_before_calls();
+                sent.transcript = self.transcript.here().fork_before_calls();
                 sent.messages = messages;
             }
             RequestKind::Inquiry(ask) => {
@@ -240,7 +266,7 @@ impl Performer {
         let call = event.success()?;
         let edits = self.edits.take(call);
         for edit in &edits {
-            let ledger = self.transcript.ledger_mut();
+            let ledger = self.transcript.here_mut().ledger_mut();
             ledger.changed(&edit.path, edit.after.as_deref());
         }
         let call_id = self.call_ids.get(&call)?.clone();
@@ -276,7 +302,7 @@ impl Performer {
         self.tasks.close(Duration::from_secs(2)).await;
         let outcome = end.outcome;
         // The sync does not hold the log's lock, so the next turn need not wait for the disk.
-        let sync = tokio::task::spawn_blocking(self.writer.sync());
+        let sync = self.durability.begin(self.writer.sync()).await;
         // A parked turn may wait for days, so it must survive a loss of power. Otherwise nobody waits for the disk, and
         // a failure is reported after the end.
         let front = self.front.clone();
@@ -293,16 +319,16 @@ impl Performer {
             _ => drop(tokio::spawn(durable)),
         }
         self.tell(TurnMessage::End(Box::new(end))).await;
-        let is_on_record = outcome != Outcome::Interrupted && !self.writer.has_failed();
-        is_on_record.then(|| ConversationState {
-            next: self.writer.next(),
+        let (mark, transcript) = (self.writer.mark()?, self.transcript.whole()?);
+        (outcome != Outcome::Interrupted).then(|| ConversationState {
+            mark: Some(mark),
             seen: self.context.seen().after_turn(),
-            transcript: self.transcript,
+            transcript: transcript.into(),
             shared: self.shared,
             frozen: Some(self.frozen),
             learned: self.learned,
             turns: self.turns,
-            interrupted: None,
+            unended: None,
             faults: Vec::new(),
         })
     }

@@ -10,21 +10,27 @@ use aside_provider::{ReadMedia, SharedBody};
 use aside_session::{
     blobs::Blobs,
     conversation::Conversation,
-    lines::{LogLines, UnreadableLine},
-    record::Frozen,
-    replay::{self, conversation::ConversationFold},
+    lines::UnreadableLine,
+    log::LogMark,
+    record::{Frozen, Record},
+    replay::{self, conversation::ConversationFold, outline::ConversationOutline},
 };
 use aside_tool::FileSnapshots;
-use aside_turn::{
-    model_text::ModelText,
-    record::{DirectiveKind, Event, FaultKind, Refused},
-    transcript::Transcript,
+use aside_turn::record::{Event, Refused};
+use tokio::task::spawn_blocking;
+
+use super::{
+    growing::{GrowingTranscript, ReadHistory},
+    lost::{LostPart, lost},
 };
+
+/// Bytes of a log from which on what was said in it is not waited for.
+const LONG: u64 = 8 * 1024 * 1024;
 
 /// The state of a conversation before a turn. If it is kept from the last turn, the log need not be read again.
 pub struct ConversationState {
     /// Transcript for providers.
-    pub(in crate::engine) transcript: Transcript,
+    pub(in crate::engine) transcript: GrowingTranscript,
     /// Encoded common part of requests.
     pub(in crate::engine) shared: Arc<SharedBody>,
     /// Frozen beginning of requests; `None` before the first request.
@@ -35,63 +41,110 @@ pub struct ConversationState {
     pub(in crate::engine) seen: FileSnapshots,
     /// Ids of the conversation's turns.
     pub(in crate::engine) turns: HashSet<String>,
-    /// The last turn, if it can be resumed.
-    pub(in crate::engine) interrupted: Option<replay::Turn>,
+    /// The last turn, if its end is not on record.
+    pub(in crate::engine) unended: Option<replay::Turn>,
     /// Parts of the log that could not be read.
     pub(in crate::engine) faults: Vec<LostPart>,
-    /// Number of the next event.
-    pub(in crate::engine) next: u64,
+    /// Mark of the log of which a kept state is the state. Only as long as the log has it, the state counts.
+    pub(in crate::engine) mark: Option<LogMark>,
 }
 
 impl ConversationState {
-    /// Reads the log on a blocking thread.
+    /// Reads the first `length` bytes of the log on a blocking thread. What was said in a long one is read on while the
+    /// turn begins.
     ///
     /// # Errors
     /// Fails if the log cannot be read.
     pub(in crate::engine) async fn read(
         conversation: &Conversation,
-        next: u64,
+        length: u64,
     ) -> io::Result<Self> {
-        let conversation = conversation.clone();
         let media = read_media(conversation.blobs());
         let shared = SharedBody::with_media(conversation.id().to_owned(), media);
         let shared = Arc::new(shared);
-        let read = tokio::task::spawn_blocking(move || {
-            let lines = conversation.read_all()?;
-            Ok(Self::of(lines, shared, next))
-        });
-        read.await.unwrap_or_else(|_| {
-            Err(io::Error::other(
-                "reading the log failed because of an error in Aside",
-            ))
-        })
+        if length > LONG {
+            let of = conversation.clone();
+            let outline = spawn_blocking(move || of.outline(length)).await;
+            if let Some(outline) = outline.map_err(io::Error::other)?? {
+                let of = conversation.clone();
+                let read = spawn_blocking(move || {
+                    let (read, faults) = of.read_into(length, ReadState::take)?;
+                    let folded = read.fold.end();
+                    let faults = faults.iter();
+                    Ok(ReadHistory {
+                        faults: faults.map(|fault| lost(fault, &folded.reported)).collect(),
+                        transcript: folded.transcript,
+                        seen: read.seen,
+                    })
+                });
+                let transcript = GrowingTranscript::coming(read, outline.context);
+                return Ok(Self::outlined(outline, transcript, shared));
+            }
+        }
+        let of = conversation.clone();
+        let read = spawn_blocking(move || of.read_into(length, ReadState::take)).await;
+        let (read, faults) = read.map_err(io::Error::other)??;
+        Ok(Self::of(read, &faults, shared))
     }
 
-    fn of(lines: LogLines, shared: Arc<SharedBody>, next: u64) -> Self {
-        let (mut fold, mut seen) = (ConversationFold::default(), FileSnapshots::default());
-        for record in lines.records {
-            if let Some(Event::ToolResult {
-                details: Some(details),
-                ..
-            }) = record.entry.event()
-            {
-                seen.restore(details);
-            }
-            fold.take(record);
-        }
-        let folded = fold.end();
-        let faults = lines.faults.iter();
+    fn outlined(
+        outline: ConversationOutline,
+        transcript: GrowingTranscript,
+        shared: Arc<SharedBody>,
+    ) -> Self {
         Self {
-            transcript: folded.transcript,
+            transcript,
+            shared,
+            frozen: outline.frozen,
+            learned: outline.learned,
+            seen: FileSnapshots::default(),
+            turns: outline.turns,
+            unended: outline.last.filter(|last| !last.has_ended()),
+            faults: Vec::new(),
+            mark: None,
+        }
+    }
+
+    /// Whether this is the state of a log with that mark.
+    pub(in crate::engine) fn is_of(&self, mark: Option<LogMark>) -> bool {
+        self.mark.is_some() && self.mark == mark
+    }
+
+    fn of(read: ReadState, faults: &[UnreadableLine], shared: Arc<SharedBody>) -> Self {
+        let ReadState { fold, seen } = read;
+        let folded = fold.end();
+        let faults = faults.iter();
+        Self {
+            transcript: folded.transcript.into(),
             shared,
             frozen: folded.frozen,
             learned: folded.learned,
             seen,
             turns: folded.turns,
-            interrupted: folded.last.filter(replay::Turn::is_interrupted),
+            unended: folded.last.filter(|last| !last.has_ended()),
             faults: faults.map(|fault| lost(fault, &folded.reported)).collect(),
-            next,
+            mark: None,
         }
+    }
+}
+
+/// State of a conversation while its log is read.
+#[derive(Default)]
+struct ReadState {
+    fold: ConversationFold,
+    seen: FileSnapshots,
+}
+
+impl ReadState {
+    fn take(&mut self, record: Record) {
+        if let Some(Event::ToolResult {
+            details: Some(details),
+            ..
+        }) = record.entry.event()
+        {
+            self.seen.restore(details);
+        }
+        self.fold.take(record);
     }
 }
 
@@ -105,26 +158,4 @@ fn read_media(blobs: Blobs) -> ReadMedia {
         read.inspect_err(|error| tracing::warn!(blob = media.blob, %error, "an attachment is lost"))
             .ok()
     })
-}
-
-/// A part of the log that could not be read.
-pub(in crate::engine) struct LostPart {
-    /// Description and position of the part.
-    pub(in crate::engine) text: String,
-    /// Report for the model; `None` if the model already has it.
-    pub(in crate::engine) report: Option<Event>,
-}
-
-/// Describes a part of the log that could not be read. `reported` are the faults that the model knows.
-fn lost(fault: &UnreadableLine, reported: &HashSet<(u64, FaultKind)>) -> LostPart {
-    let text = format!("{fault}; it was left out.");
-    let kind = DirectiveKind::Lost {
-        line: fault.line,
-        fault: fault.kind.into(),
-    };
-    let report = (!reported.contains(&(fault.line, fault.kind))).then(|| Event::Directive {
-        text: ModelText::default().directive(&kind, &text),
-        kind,
-    });
-    LostPart { text, report }
 }

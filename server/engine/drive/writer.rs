@@ -1,17 +1,13 @@
 //! The log of a conversation during a turn: the turn and its tools append to it.
 
-use std::{
-    io,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, sync::Mutex, time::Duration};
 
 use aside_base::lock;
 
-use aside_session::{log::Log, record::Entry};
+use aside_session::{
+    log::{Log, LogMark},
+    record::Entry,
+};
 
 use crate::engine::clock::Clock;
 
@@ -21,8 +17,6 @@ pub(in crate::engine) struct LogWriter {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
-    /// Whether an event could not be written.
-    failed: AtomicBool,
 }
 
 impl LogWriter {
@@ -33,7 +27,6 @@ impl LogWriter {
             log: Mutex::new(log),
             turn,
             clock,
-            failed: AtomicBool::default(),
         }
     }
 
@@ -70,13 +63,7 @@ impl LogWriter {
         entry: &Entry,
     ) -> io::Result<()> {
         let appended = lock(&self.log).append(self.clock.now(), turn, entry);
-        self.failed.fetch_or(appended.is_err(), Ordering::Relaxed);
         appended.map(|_| ())
-    }
-
-    /// Whether an event could not be written: what happened is then not what the log says.
-    pub(in crate::engine) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
     }
 
     /// Returns a function that makes everything appended so far durable. It blocks, and fails like `fdatasync`.
@@ -84,8 +71,8 @@ impl LogWriter {
         lock(&self.log).sync()
     }
 
-    /// Number of the next event.
-    pub(in crate::engine) fn next(&self) -> u64 {
-        lock(&self.log).next()
+    /// The mark of the log; see [`Log::mark`].
+    pub(in crate::engine) fn mark(&self) -> Option<LogMark> {
+        lock(&self.log).mark()
     }
 }

@@ -25,9 +25,8 @@ use aside_turn::{
     record::{DirectiveKind, Event},
     response::{Feature, Usage},
     rules::{Model, Rules},
-    transcript::Transcript,
 };
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{runtime::Handle, sync::mpsc, task::JoinHandle};
 
 use super::{
     config::TurnConfig,
@@ -44,6 +43,8 @@ use crate::engine::{
     conversations::running::Lease,
     drive::{
         TurnDriver,
+        durable::Durability,
+        growing::GrowingTranscript,
         handle::{QUEUE, TurnHandle, TurnMessage},
         hooks::{Edits, Hooks, Secrets},
         live::LiveQuestions,
@@ -94,6 +95,8 @@ impl Engine {
     /// A [`StartError`]. The answers for a resumption are not used up then.
     pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
         look_for_thread()?;
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        tracing::debug!(target: "aside::turn", tasks, "a turn begins");
         let parts = TurnParts::new(self, &mut config).await?;
         let mut notices = config.notices();
         let warnings = parts.warnings.iter().cloned();
@@ -126,6 +129,7 @@ impl Engine {
             approvals: store.approvals(),
             state_dir: self.state_dir().to_owned(),
             program: self.program().to_owned(),
+            durability: self.durability().clone(),
             front,
         };
         let model = setup.parts.rules.model.id.clone();
@@ -195,6 +199,7 @@ pub(super) struct DriverSetup {
     pub(super) state_dir: PathBuf,
     /// The executable that supervises child processes.
     pub(super) program: PathBuf,
+    durability: Durability,
     front: mpsc::Sender<TurnMessage>,
 }
 
@@ -209,10 +214,10 @@ impl DriverSetup {
         let clock = Clock::start();
         let log = self.conversation.log(clock.now())?;
         let repaired = log.repaired().map(str::to_owned);
-        let mut state = match kept.filter(|kept| kept.next == log.next()) {
+        let mut state = match kept.filter(|kept| kept.is_of(log.mark())) {
             Some(kept) => kept,
             None => {
-                let read = ConversationState::read(&self.conversation, log.next()).await;
+                let read = ConversationState::read(&self.conversation, log.length()).await;
                 read.map_err(|error| unusable(&self.conversation, &error))?
             }
         };
@@ -241,7 +246,7 @@ impl DriverSetup {
         )?;
 
         let writer = Arc::new(LogWriter::new(log, id.clone(), clock));
-        let last = state.interrupted.take();
+        let last = state.unended.take();
         let workspace = self.workspace()?;
         let preface = Preface {
             writer: &writer,
@@ -278,7 +283,8 @@ impl DriverSetup {
     }
 
     fn last_interrupted(&self, state: &mut ConversationState) -> Result<replay::Turn, StartError> {
-        let last = state.interrupted.take();
+        let last = state.unended.take();
+        let last = last.filter(replay::Turn::is_interrupted);
         last.ok_or_else(|| StartError::NothingToResume(self.conversation.id().to_owned()))
     }
 
@@ -392,6 +398,7 @@ impl DriverSetup {
         let context = self.context(&writer, hooks, live.clone(), workspace, state.seen);
         Performer {
             writer,
+            durability: self.durability,
             transcript: state.transcript,
             turns: state.turns,
             head: Arc::new(head(&frozen)),
@@ -426,7 +433,11 @@ struct Preface<'a> {
 
 impl Preface<'_> {
     /// Closes the interrupted turn, because a new message was sent instead of resuming it.
-    fn close(&self, last: &replay::Turn, transcript: &mut Transcript) -> Result<(), StartError> {
+    fn close(
+        &self,
+        last: &replay::Turn,
+        transcript: &mut GrowingTranscript,
+    ) -> Result<(), StartError> {
         for event in replay::closing(last) {
             transcript.push(&event);
             self.append(Some(&last.id), &event.into())?;

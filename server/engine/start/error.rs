@@ -64,7 +64,9 @@ pub enum StartError {
     #[error(transparent)]
     Resume(#[from] ResumeError),
     /// The workspace cannot be opened.
-    #[error("the workspace {folder} cannot be opened: {source}")]
+    #[error(
+        "the workspace {folder} cannot be opened: {source}; bring it back, or open another folder"
+    )]
     Workspace {
         /// Folder of the workspace.
         folder: String,

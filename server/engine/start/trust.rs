@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, open_places};
+use aside_base::{environment, folder, open_places};
 use aside_config::{
     Configuration, FILE_NAME, Problems, Sources,
     settings::McpServer,
@@ -52,12 +52,16 @@ impl Engine {
     /// Reads the configuration of a workspace and determines trust. Blocks on files.
     ///
     /// # Errors
-    /// [`StartError::Configuration`], [`StartError::Trust`] and [`StartError::Store`].
+    /// [`StartError::Workspace`], [`StartError::Configuration`], [`StartError::Trust`] and [`StartError::Store`].
     pub fn configuration(
         &self,
         root: &Path,
         layers: &Layers,
     ) -> Result<WorkspaceConfig, StartError> {
+        folder::identity(root).map_err(|source| StartError::Workspace {
+            folder: root.display().to_string(),
+            source,
+        })?;
         open_places::note(self.open_places(root));
         let mut sources = match &layers.instead {
             Some(instead) => instead.clone(),

@@ -423,3 +423,39 @@ fn a_link_to_another_file_is_not_appended_to() {
     assert!(Log::open(folder.path(), Duration::ZERO).is_err());
     assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
 }
+
+#[test]
+fn a_log_that_was_deleted_takes_nothing_and_has_no_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = write(folder.path(), &["one"]);
+    assert!(log.mark().is_some());
+    fs::remove_file(folder.path().join(EVENTS)).unwrap();
+    assert_eq!(log.mark(), None);
+    let refused = log.append(NOW, Some("t1"), &steer("two")).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+    assert_eq!(
+        refused.to_string(),
+        "cannot write the conversation's log: it was deleted while it was open"
+    );
+    assert_eq!(log.sync()().unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn the_mark_of_a_log_is_another_when_anybody_changed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = write(folder.path(), &["one", "two"]);
+    let (mark, path) = (log.mark(), folder.path().join(EVENTS));
+    drop(log);
+    assert_eq!(open(folder.path()).mark(), mark, "nobody changed it");
+    // The same events in another file, which may be of the same size and age.
+    fs::copy(&path, folder.path().join("copy")).unwrap();
+    fs::rename(folder.path().join("copy"), &path).unwrap();
+    let other = open(folder.path()).mark();
+    assert!(other.is_some() && other != mark);
+    let mut log = write(folder.path(), &["three"]);
+    assert_ne!(log.mark(), other);
+    let written = OpenOptions::new().append(true).open(&path).unwrap();
+    written.set_len(path.metadata().unwrap().len() + 1).unwrap();
+    assert_eq!(log.mark(), None, "somebody else wrote in it");
+    log.append(NOW, None, &steer("four")).unwrap();
+}

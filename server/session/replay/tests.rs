@@ -466,3 +466,16 @@ fn what_is_frozen_follows_its_changes() {
         BTreeSet::from([("m".into(), Feature::ForcedTool.into())])
     );
 }
+
+#[test]
+fn a_turn_that_was_cut_off_before_its_message_is_ended_and_not_resumed() {
+    let mut turn = turns(&records("t1: start")).remove(0);
+    assert!(!turn.is_interrupted() && !turn.has_ended());
+    let end = closing(&turn);
+    let [Event::TurnEnd { outcome, .. }] = &end[..] else {
+        panic!("{end:?}")
+    };
+    assert_eq!(*outcome, Outcome::Cancelled);
+    end.iter().for_each(|event| turn.take(event.clone().into()));
+    assert!(turn.has_ended() && closing(&turn).is_empty());
+}

@@ -1,6 +1,11 @@
-//! What must hold of a turn's history holds of each prefix of the logs, those with damaged lines included.
+//! What must hold of a turn's history holds of each prefix of the logs, those with damaged lines included. What is read of
+//! a part of a log is what the whole of it says.
 
-use aside_session::{lines, replay};
+use aside_session::{
+    lines,
+    page::read_page,
+    replay::{self, conversation::ConversationFold, outline::outline},
+};
 
 use super::invariants;
 
@@ -23,4 +28,39 @@ fn what_must_hold_of_a_history_holds_of_each_prefix_of_the_logs() {
     }
     assert!(prefixes > 600, "only {prefixes} prefixes");
     assert!(prompts > 100, "only {prompts} open prompts were looked at");
+}
+
+#[test]
+fn what_is_read_of_the_heads_of_lines_is_what_the_whole_log_says() {
+    let (mut prefixes, mut outlined) = (0, 0);
+    for log in super::all() {
+        let folder = tempfile::tempdir().unwrap();
+        for count in 1..=log.lines.len() {
+            let text = log.lines[..count].concat();
+            std::fs::write(folder.path().join(lines::EVENTS), &text).unwrap();
+            let read = lines::read_all(folder.path()).unwrap();
+            let turns = replay::turns(&read.records);
+            let page = read_page(folder.path(), None, usize::MAX).unwrap().unwrap();
+            assert_eq!((page.turns, page.more), (turns, false), "{}", log.name());
+            prefixes += 1;
+            let Some(outline) = outline(folder.path(), text.len() as u64).unwrap() else {
+                continue;
+            };
+            assert_eq!(read.faults, [], "{}", log.name());
+            let fold: ConversationFold = read.records.into_iter().collect();
+            let folded = fold.end();
+            let name = format!("{}, {count} lines", log.name());
+            assert_eq!(outline.frozen, folded.frozen, "{name}");
+            assert_eq!(outline.learned, folded.learned, "{name}");
+            assert_eq!(outline.turns, folded.turns, "{name}");
+            assert_eq!(outline.context, folded.transcript.context(), "{name}");
+            assert_eq!(outline.last, folded.last, "{name}");
+            outlined += 1;
+        }
+    }
+    assert!(prefixes > 600, "only {prefixes} prefixes");
+    assert!(
+        outlined > 500,
+        "only {outlined} of {prefixes} prefixes are undamaged"
+    );
 }

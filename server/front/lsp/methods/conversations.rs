@@ -5,7 +5,6 @@ use std::sync::Arc;
 use aside_session::{
     conversation::{ConversationActivity, ConversationSummary, ForkExtent},
     record::time_text,
-    replay,
 };
 use aside_tool::registry::Registry;
 
@@ -92,18 +91,16 @@ pub(in super::super) async fn read(
     let ReadParams { after, limit, .. } = params;
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, root) = workspace.conversation(&id)?;
-        let lines = conversation.read_all().map_err(internal)?;
+        let page = conversation
+            .read_page(after.as_deref(), limit.unwrap_or(PAGE).max(1))
+            .map_err(internal)?;
+        let page = page.ok_or_else(|| {
+            let after = after.unwrap_or_default();
+            invalid(format!("after: there is no turn {after:?} here"))
+        })?;
         // Conversations can be read even if the configuration is invalid.
         let settings = workspace.configuration(&root).ok();
         let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
-        let turns = replay::turns(&lines.records);
-        let from = match &after {
-            None => 0,
-            Some(after) => {
-                let at = turns.iter().position(|turn| turn.id == *after);
-                at.ok_or_else(|| invalid(format!("after: there is no turn {after:?} here")))? + 1
-            }
-        };
         let registry = Registry::builtin();
         let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
             Some(tool) => tool.style.hidden.unwrap_or(false),
@@ -114,8 +111,8 @@ pub(in super::super) async fn read(
             blobs: conversation.blobs(),
             whole: false,
         };
-        let page = turns.iter().skip(from).take(limit.unwrap_or(PAGE).max(1));
-        let page: Vec<ReadTurn> = page
+        let turns = page.turns.iter();
+        let turns: Vec<ReadTurn> = turns
             .map(|turn| ReadTurn {
                 turn_id: turn.id.clone(),
                 started_at: time_text(turn.started),
@@ -124,10 +121,9 @@ pub(in super::super) async fn read(
                 outcome: turn.standing.outcome,
             })
             .collect();
-        let more = turns.len() > from + page.len();
-        let next = page.last().filter(|_| more);
+        let next = turns.last().filter(|_| page.more);
         let next = next.map(|turn| turn.turn_id.clone());
-        Ok(ReadResult { turns: page, next })
+        Ok(ReadResult { turns, next })
     });
     read.await
 }

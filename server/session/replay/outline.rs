@@ -1,0 +1,119 @@
+//! What the next turn needs of a long log at once: all but what was said, for which the heads of the lines are enough.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use aside_turn::record::{Event, Refused};
+
+use super::{Entry, Frozen, Turn, conversation::ConversationFold};
+use crate::{
+    codec,
+    lines::{FORWARD, open},
+};
+
+/// Types of the entries that are read whole.
+const COUNTS: [&str; 7] = [
+    "compacted",
+    "response_end",
+    "conversation",
+    "changed",
+    "learned",
+    "directive",
+    "tool_call",
+];
+
+/// Outline of a conversation whose log is undamaged.
+#[derive(Debug, Default, PartialEq)]
+pub struct ConversationOutline {
+    /// The current frozen prefix; `None` before the first request.
+    pub frozen: Option<Frozen>,
+    /// Features that models refused, by model.
+    pub learned: BTreeSet<(String, Refused)>,
+    /// Tokens of the conversation as of its last response; 0 if that is not known.
+    pub context: u64,
+    /// Ids of all turns.
+    pub turns: HashSet<String>,
+    /// The turn that was started last.
+    pub last: Option<Turn>,
+}
+
+/// Reads the outline of the first `length` bytes of a log. None: a line of it is damaged, was lost or changed its place,
+/// and only the whole log says what counts.
+///
+/// # Errors
+/// Fails if the file cannot be read.
+pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutline>> {
+    let Some(mut file) = open(folder)? else {
+        return Ok(Some(ConversationOutline::default()));
+    };
+    let mut reader = BufReader::with_capacity(FORWARD, (&file).take(length));
+    let (mut outline, mut line) = (ConversationOutline::default(), Vec::new());
+    let (mut place, mut seq, mut last, mut calls) = (0, 0, None, HashSet::new());
+    while let size @ 1.. = reader.read_until(b'\n', &mut line)? {
+        let Some(head) = line.strip_suffix(b"\n").and_then(codec::head) else {
+            return Ok(None);
+        };
+        seq += 1;
+        if head.seq != seq {
+            return Ok(None);
+        }
+        if let Some(turn) = head.turn
+            && last.as_ref().is_none_or(|(id, _)| id != turn)
+            && outline.turns.insert(turn.to_owned())
+        {
+            last = Some((turn.to_owned(), place));
+        }
+        if COUNTS.contains(&head.kind) && !outline.take(&line[..size - 1], &mut calls) {
+            return Ok(None);
+        }
+        place += size as u64;
+        line.clear();
+    }
+    if let Some((turn, start)) = last {
+        file.seek(SeekFrom::Start(start))?;
+        let tail = BufReader::with_capacity(FORWARD, file.take(length - start));
+        let mut fold = ConversationFold::default();
+        for line in tail.split(b'\n') {
+            let Ok(record) = codec::decode(&line?) else {
+                return Ok(None);
+            };
+            if record.turn.as_ref().is_none_or(|id| *id == turn) {
+                fold.take(record);
+            }
+        }
+        outline.last = fold.end().last;
+    }
+    Ok(Some(outline))
+}
+
+impl ConversationOutline {
+    /// Takes a line that counts. Returns false if that tells of damage, or of a call with the id of another, which is
+    /// given another id.
+    fn take(&mut self, line: &[u8], calls: &mut HashSet<String>) -> bool {
+        let Ok(record) = codec::decode(line) else {
+            return false;
+        };
+        match record.entry {
+            Entry::Conversation(first) => self.frozen = Some(first),
+            Entry::Changed(changed) => {
+                if let Some(frozen) = &mut self.frozen {
+                    frozen.change(&changed);
+                }
+            }
+            Entry::Turn(Event::Learned { model, refuses }) => {
+                self.learned.insert((model, refuses));
+            }
+            Entry::Turn(Event::Directive { kind, .. }) => return !kind.is_lost(),
+            Entry::Turn(Event::ResponseEnd { usage, .. }) => {
+                self.context = usage.context().unwrap_or(self.context);
+            }
+            Entry::Turn(Event::Compacted { .. }) => self.context = 0,
+            Entry::Turn(Event::ToolCall { id, .. }) => return calls.insert(id),
+            _ => {}
+        }
+        true
+    }
+}
