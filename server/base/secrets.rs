@@ -292,6 +292,7 @@ mod tests {
             "home/.sqlite_history",
             "home/.config/Code - Insiders/User/globalStorage/state.vscdb",
             "home/.config/gh/hosts.yml",
+            "home/.snapshots/1/snapshot/.ssh/id_rsa",
         ];
         check(&[HOME], &secret, &secret);
         let plain = [
