@@ -15,6 +15,7 @@
 //! | [`secrets`] | files that may hold secrets, by their names and their places |
 //! | [`system`] | all that differs between operating systems |
 //! | [`under_way`] | files on their way into a workspace, and the rest that a killed process left of them |
+//! | [`unfinished`] | marks of commands that could make settings of a workspace, and that nobody saw end |
 //! | [`visible`] | hidden characters, and text made safe to display |
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,7 @@ pub mod regular;
 pub mod secrets;
 pub mod system;
 pub mod under_way;
+pub mod unfinished;
 pub mod visible;
 
 /// Locks a mutex, also after a holder panicked: for values that are whole at every moment.

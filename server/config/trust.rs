@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{folder, private, regular};
+use aside_base::{folder, private, regular, unfinished};
 use serde::{Deserialize, Serialize};
 
 use self::programs::{Programs, command_words, resolved};
@@ -228,11 +228,16 @@ impl TrustStore {
         self.change(|stored| drop(stored.made.insert(key, digest)))
     }
 
-    /// Whether a command made the `aside.toml` of a workspace, if it has this text.
+    /// Whether a command made the `aside.toml` of a workspace, if it has this text. One that was not seen to end may have
+    /// done so.
     ///
     /// # Errors
-    /// A folder that is not there, or a store that cannot be read.
+    /// A folder that is not there, or a store that cannot be read or written.
     pub fn is_made(&self, root: &Path, text: &str) -> io::Result<bool> {
+        if unfinished::is_left(&self.state_dir, root) {
+            self.note_made(root, text)?;
+            unfinished::forget(&self.state_dir, root);
+        }
         let made = self.read()?.made;
         let made = made.get(&folder_key(root)?);
         Ok(made.is_some_and(|made| *made == aside_base::digest::sha256(text.as_bytes())))

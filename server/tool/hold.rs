@@ -1,8 +1,8 @@
 //! How a program is held that a call starts: what it runs inside of, what it made there, and what it does not see.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use aside_base::visible::short_line;
+use aside_base::{unfinished::UnfinishedCommand, visible::short_line};
 use aside_turn::effect::CallWork;
 
 use super::{
@@ -15,6 +15,8 @@ use super::{
     },
 };
 
+/// The workspace's own file of Aside's settings.
+const SETTINGS: &str = "aside.toml";
 /// Times that walls are built anew which were not built as meant.
 const TRIES: usize = 5;
 /// Those of them that others may hinder; for the rest, no program of any Aside runs in the workspace meanwhile.
@@ -40,6 +42,8 @@ pub(super) struct Hold {
     before: Option<Arc<Places>>,
     /// Counts the program among those that run inside.
     running: Option<Arc<RunningInside>>,
+    /// The mark of a program that could make settings of the workspace.
+    unfinished: Option<UnfinishedCommand>,
     /// Times that the walls were built anew.
     tries: usize,
 }
@@ -106,6 +110,7 @@ impl Hold {
             walls: None,
             before: None,
             running: None,
+            unfinished: None,
             tries: 0,
         };
         hold.build(work, context).await?;
@@ -132,6 +137,10 @@ impl Hold {
             walls.map_err(|error| format!("The sandbox cannot be built: {error}."))
         });
         self.walls = Some(walls.await?);
+        if self.unfinished.is_none() {
+            let begun = off_thread(work, context, move |_, context| Ok(unfinished(context)));
+            self.unfinished = begun.await?;
+        }
         self.before = Some(places);
         self.running = Some(Arc::new(running));
         Ok(())
@@ -186,8 +195,25 @@ impl Hold {
         let Some(before) = self.before else {
             return Ok(Vec::new());
         };
-        off_thread(work, context, move |_, context| Ok(made(context, &before))).await
+        let unfinished = self.unfinished;
+        off_thread(work, context, move |_, context| {
+            let made = made(context, &before);
+            if let Some(unfinished) = unfinished {
+                unfinished.end();
+            }
+            Ok(made)
+        })
+        .await
     }
+}
+
+/// Marks a program where there are no settings of the workspace: nothing keeps it from making some, and Aside may be gone
+/// when it ends.
+fn unfinished(context: &ToolContext) -> Option<UnfinishedCommand> {
+    let root = context.files.root();
+    let is_absent = fs::symlink_metadata(root.join(SETTINGS)).is_err();
+    let state = context.sandbox.rules.own.first().filter(|_| is_absent)?;
+    UnfinishedCommand::begin(state, root).ok()
 }
 
 fn made(context: &ToolContext, before: &Places) -> Vec<String> {
@@ -203,7 +229,10 @@ fn made(context: &ToolContext, before: &Places) -> Vec<String> {
             None => name.into_owned(),
         }
     });
-    let names: Vec<String> = names.collect();
+    // What cannot be searched any more may hide the rest.
+    let hidden = after.gaps.difference(&before.gaps);
+    let hidden = hidden.filter_map(|gap| gap.hiding(root));
+    let names: Vec<String> = names.chain(hidden).collect();
     context.sandbox.note_made(&names);
     if names.iter().any(|name| is_settings(name)) {
         (context.distrust)();
@@ -213,7 +242,7 @@ fn made(context: &ToolContext, before: &Places) -> Vec<String> {
 
 /// Whether this is the workspace's own file of Aside's settings.
 fn is_settings(name: &str) -> bool {
-    name.eq_ignore_ascii_case("aside.toml")
+    name.eq_ignore_ascii_case(SETTINGS)
 }
 
 /// What a program made that could run something later, as a result begins with it; empty where there is nothing.

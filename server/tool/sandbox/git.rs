@@ -3,11 +3,12 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{Read, Write},
     path::{Path, PathBuf},
 };
 
 use aside_base::regular;
+use rustix::fs::{AtFlags, Mode, OFlags};
 
 /// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
 /// remotes, and the state of an unfinished rebase.
@@ -27,6 +28,10 @@ const KEPT: [&str; 9] = [
 const POINTER: u64 = 4096;
 /// Maximum size in bytes of the list of a rebase; a longer one is emptied.
 const REBASE_LIST: u64 = 4 << 20;
+/// The list of a rebase, in its folder.
+const TODO: &str = "git-rebase-todo";
+/// Flags with which a file is opened that is no link.
+const NO_LINK: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// Maximum depth below the folder of submodules, whose names may have several parts.
 const DEPTH: usize = 8;
 /// Maximum number of folders that are searched.
@@ -76,12 +81,19 @@ pub(super) fn disarm(place: &Path) -> bool {
     if !place.ends_with("rebase-merge") {
         return false;
     }
-    let todo = place.join("git-rebase-todo");
-    let is_file = fs::symlink_metadata(&todo).is_ok_and(|about| about.is_file());
-    let text = match is_file {
-        true => regular::read(&todo, REBASE_LIST).unwrap_or_default(),
-        false => Vec::new(),
+    // Another command may exchange it, or the folder, for a link meanwhile: neither is followed.
+    let Ok(folder) = rustix::fs::open(place, OFlags::DIRECTORY | NO_LINK, Mode::empty()) else {
+        return false;
     };
+    let todo = rustix::fs::openat(&folder, TODO, OFlags::NONBLOCK | NO_LINK, Mode::empty());
+    let todo = todo.map(fs::File::from).ok();
+    let todo = todo.filter(|file| file.metadata().is_ok_and(|about| about.is_file()));
+    let mut text = Vec::new();
+    let is_file = todo.is_some();
+    let read = todo.map(|file| file.take(REBASE_LIST + 1).read_to_end(&mut text));
+    if !matches!(read, Some(Ok(length)) if length as u64 <= REBASE_LIST) {
+        text.clear();
+    }
     let runs = |line: &&[u8]| {
         let mut words = line
             .split(u8::is_ascii_whitespace)
@@ -99,8 +111,10 @@ pub(super) fn disarm(place: &Path) -> bool {
         .copied()
         .collect();
     // A new file, as the old one may have another name or be a link.
-    let is_gone = fs::remove_file(&todo).is_ok();
-    is_gone && fs::write(&todo, rest).is_ok()
+    let makes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | NO_LINK;
+    let made = rustix::fs::unlinkat(&folder, TODO, AtFlags::empty())
+        .and_then(|()| rustix::fs::openat(&folder, TODO, makes, Mode::from_raw_mode(0o644)));
+    made.is_ok_and(|file| fs::File::from(file).write_all(&rest).is_ok())
 }
 
 /// The repository to which a worktree belongs, if both point to each other. `None` if the repository is the
@@ -174,6 +188,27 @@ mod tests {
         ] {
             write(&path.join(file), "");
         }
+    }
+
+    #[test]
+    fn a_rebase_is_disarmed_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write(&at("outside/git-rebase-todo"), "exec mine\n");
+        std::os::unix::fs::symlink(at("outside"), at("rebase-merge")).unwrap();
+        assert!(!disarm(&at("rebase-merge")));
+        fs::remove_file(at("rebase-merge")).unwrap();
+        fs::create_dir(at("rebase-merge")).unwrap();
+        let todo = at("rebase-merge/git-rebase-todo");
+        std::os::unix::fs::symlink(at("outside/git-rebase-todo"), &todo).unwrap();
+        assert!(disarm(&at("rebase-merge")));
+        assert!(!todo.is_symlink() && fs::read(&todo).unwrap().is_empty());
+        fs::write(&todo, "pick 1\n exec theirs\nx theirs\n").unwrap();
+        assert!(disarm(&at("rebase-merge")));
+        assert_eq!(fs::read_to_string(&todo).unwrap(), "pick 1\n");
+        assert!(!disarm(&at("rebase-merge")));
+        let mine = fs::read_to_string(at("outside/git-rebase-todo")).unwrap();
+        assert_eq!(mine, "exec mine\n");
     }
 
     #[test]

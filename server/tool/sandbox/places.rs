@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, FileType},
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::SystemTime,
 };
 
@@ -47,7 +47,7 @@ pub(crate) enum OpenGap {
     Unread(PathBuf),
     /// A link at a protected name, to what a command could create.
     Dangling(PathBuf),
-    /// A link at the name of Aside's settings, or of what makes Git run programs, which a command could replace.
+    /// A link at a protected name, which a command could replace.
     Replaceable(PathBuf),
     /// Settings of this repository make Git run programs from a folder that commands have to write in.
     Named(PathBuf),
@@ -84,6 +84,21 @@ impl FileMark {
 }
 
 impl OpenGap {
+    /// A folder that hides places because of this gap, with the reason. None if the gap hides none.
+    pub(crate) fn hiding(&self, root: &Path) -> Option<String> {
+        let (path, why) = match self {
+            Self::Many(path) => (path, "too many files to search"),
+            Self::Unread(path) => (path, "which cannot be searched"),
+            Self::Dangling(_) | Self::Replaceable(_) | Self::Named(_) => return None,
+        };
+        let inner = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        let name = match inner.is_empty() {
+            true => "the workspace itself",
+            false => &*inner,
+        };
+        Some(format!("{name} ({why})"))
+    }
+
     /// The gap as a clause, with paths from the root.
     pub(crate) fn clause(&self, root: &Path) -> String {
         let name = |path: &Path| {
@@ -101,7 +116,7 @@ impl OpenGap {
                 name(path)
             ),
             Self::Replaceable(path) => format!(
-                "{} is a link, which a command could replace; put a file there",
+                "{} is a link, which a command could replace; put the file or folder itself there",
                 name(path)
             ),
             Self::Named(path) => format!(
@@ -167,12 +182,59 @@ impl Places {
         self.gaps.extend(others.gaps);
     }
 
+    /// Notes a gap for each link that a command could replace, itself or on the way to what it leads to: no mount can be
+    /// put onto a link. In a place that is read-only nothing can be replaced; a repository in which commands may write is
+    /// none.
+    pub(crate) fn note_replaceable(&mut self, repositories: &[PathBuf], writable: &[PathBuf]) {
+        let is_read_only = |path: &Path| {
+            let known = self.found.get(path);
+            known.is_some_and(|known| !known.mark.is_link())
+                && !repositories.iter().any(|it| it == path)
+        };
+        let is_open = |path: &Path| {
+            let mut above = path.ancestors().skip(1);
+            is_within(Some(path), writable) && !above.any(is_read_only)
+        };
+        let is_open_link = |path: &Path| path.is_symlink() && is_open(path);
+        let links = self.found.iter().filter(|(path, place)| {
+            let is_led = place.mark.is_link() || place.leads_to.is_some();
+            is_led && (path.ancestors().any(is_open_link) || leads_by_link(path, place, is_open))
+        });
+        let links: Vec<PathBuf> = links.map(|(path, _)| path.clone()).collect();
+        self.gaps
+            .extend(links.into_iter().map(OpenGap::Replaceable));
+    }
+
     /// Notes a gap if there are more places than can be mounted.
     pub(crate) fn bound(&mut self, root: &Path) {
         if self.found.len() > PLACES {
             self.gaps.insert(OpenGap::Many(root.to_owned()));
         }
     }
+}
+
+/// Whether a link leads to its file by another link, which lies in the open.
+fn leads_by_link(link: &Path, place: &ProtectedPlace, is_open: impl Fn(&Path) -> bool) -> bool {
+    let (Some(target), Some((real, _))) = (&place.mark.target, &place.leads_to) else {
+        return false;
+    };
+    let next = link.parent().map(|above| plain(&above.join(target)));
+    next.is_some_and(|next| next != *real && is_open(&next))
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Whether a path that leads nowhere, or nobody knows where, lies in a writable folder.
@@ -317,5 +379,38 @@ mod tests {
         fs::write(root.join("second"), "").unwrap();
         let after = search(root);
         assert_eq!(made(&before, &after), [root.join(".mcp.json")]);
+    }
+
+    #[test]
+    fn a_link_in_the_open_is_a_gap_and_one_in_a_protected_folder_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = &folder.path().canonicalize().unwrap();
+        for name in [".vscode", "c", "sub", "vs"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        for name in ["c/config.toml", "plain", "vs/a"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        for (name, to) in [
+            (".vscode/tasks.json", "../plain"),
+            (".vscode/by.json", "../way/a"),
+            ("way", "vs"),
+            ("sub/.cargo", "../c"),
+            (".idea", "vs"),
+        ] {
+            std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        }
+        let writable = std::slice::from_ref(root);
+        let mut found = search(root);
+        assert!(found.gaps.is_empty(), "{:?}", found.gaps);
+        found.note_replaceable(&[], writable);
+        let open = [".idea", ".vscode/by.json", "sub/.cargo/config.toml"];
+        let open = open.map(|name| OpenGap::Replaceable(root.join(name)));
+        assert_eq!(found.gaps, open.into());
+        let paths: Vec<_> = found.paths().collect();
+        assert!(
+            paths.contains(&&root.join(".vscode/tasks.json")),
+            "{paths:?}"
+        );
     }
 }

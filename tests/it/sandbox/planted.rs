@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
-use crate::world::start;
+use crate::world::{LONG, start, until_within};
 
 #[test]
 fn decoys_do_not_hide_what_a_command_made() {
@@ -25,12 +25,40 @@ fn decoys_do_not_hide_what_a_command_made() {
     }
 }
 
+/// A server as settings name it, and as `printf` writes it.
+const SERVER: &str = "[mcp.servers.planted]\\ncommand = \\\"sh\\\"\\nargs = [\\\"-c\\\", \\\"echo x >>started\\\"]\\n";
+
+#[test]
+fn settings_of_a_command_that_nobody_saw_end_count_for_nothing() {
+    let ground = SandboxGround::new(User::Same);
+    let world = &ground.world;
+    let call = |id, command: String| SandboxedCall {
+        id,
+        command,
+        cwd: ".",
+    };
+    let plant = format!("printf \"{SERVER}\" >aside.toml; exec sleep 1000");
+    let model = world.script(&script(&[call("plant", plant)]));
+    let mut running = start(&mut ground.command(program(), &auto_run(&model, &[])));
+    until_within(LONG, "the settings", || world.at("aside.toml").exists());
+    running.signal(rustix::process::Signal::KILL);
+    drop(running);
+    let model = world.script(&script(&[call("again", "echo ran".to_owned())]));
+    let again = || start(&mut ground.command(program(), &auto_run(&model, &[]))).end();
+    for _ in 0..2 {
+        again().exits(0).says("aside.toml").says("aside trust");
+        assert!(!world.at("../home/started").exists());
+    }
+    ground.aside(&["trust", "--yes"]).exits(0);
+    again().exits(0);
+    assert!(world.at("../home/started").exists());
+}
+
 #[test]
 fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them() {
     for user in users() {
         let ground = SandboxGround::new(*user);
         let world = &ground.world;
-        let server = "[mcp.servers.planted]\\ncommand = \\\"sh\\\"\\nargs = [\\\"-c\\\", \\\"echo x >>started\\\"]\\n";
         let call = |id, command| SandboxedCall {
             id,
             command,
@@ -38,7 +66,7 @@ fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them
         };
         let plants = call(
             "plant",
-            format!("printf \"{server}\" >aside.toml; cat aside.toml"),
+            format!("printf \"{SERVER}\" >aside.toml; cat aside.toml"),
         );
         ground.run(&[plants], &["--mode", "auto"]).exits(0);
         let named = "Other programs take code from what this made or replaced, so tell the user: aside.toml\n";
