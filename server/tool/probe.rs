@@ -14,7 +14,7 @@ use std::{
 use super::{
     ToolContext,
     process::{
-        FoundIn,
+        CommandEnd, FoundIn,
         quiet::{Quiet, read_quietly},
     },
     sandbox::{
@@ -25,6 +25,8 @@ use super::{
 
 /// Time limit of the probe.
 const TIME: Duration = Duration::from_secs(10);
+/// Times that it is run where it does not start.
+const TRIES: usize = 3;
 /// Bytes of what it prints that are read.
 const MOST: usize = 64 << 10;
 /// Separator of the parts of its output.
@@ -78,10 +80,48 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
             "it cannot be tried, since the state directory cannot be written: {error}"
         ))
     })?;
-    let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::default());
-    let walls = rules.walls(&means, root, root, &places);
-    let walls =
-        walls.map_err(|error| failed(format!("its mounts cannot be looked up: {error}")))?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (how, output) = run_script(rules, root, &means, holder, &bait)
+            .await
+            .map_err(failed)?;
+        let output = String::from_utf8_lossy(&output);
+        let tried = Tried {
+            output: &output,
+            canary: &bait.word,
+            is_touched: bait.is_touched(),
+            network: rules.network,
+        };
+        match tried.judge() {
+            Ok(()) => return Ok(means),
+            // Something that belongs to the walls may have gone away while they were built.
+            Err(Fault::NotStarted) if tries < TRIES => {}
+            Err(Fault::NotStarted) => {
+                let said = output.lines().find(|line| line.starts_with("bwrap: "));
+                return Err(failed(match said {
+                    Some(said) => {
+                        format!("bubblewrap says \"{}\"", said.trim_start_matches("bwrap: "))
+                    }
+                    None => format!("bubblewrap does not start a command: {}", how.line(TIME)),
+                }));
+            }
+            Err(Fault::Leaks(what)) => return Err(failed(format!("a command inside it {what}"))),
+        }
+    }
+}
+
+/// Runs the script in walls as a command has them.
+async fn run_script(
+    rules: &SandboxRules,
+    root: &Path,
+    means: &Means,
+    holder: &Path,
+    bait: &Bait,
+) -> Result<(CommandEnd, Vec<u8>), String> {
+    let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::of_process());
+    let walls = rules.walls(means, root, root, &places);
+    let walls = walls.map_err(|error| format!("its mounts cannot be looked up: {error}"))?;
     let script = Quiet {
         program: means.shell.clone().into(),
         args: ["-c".into(), SCRIPT.into(), "sh".into()]
@@ -95,25 +135,7 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         walls: Some(walls),
     };
     let ran = read_quietly(script, holder).await;
-    let (how, output) = ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
-    let output = String::from_utf8_lossy(&output);
-    let tried = Tried {
-        output: &output,
-        canary: &bait.word,
-        is_touched: bait.is_touched(),
-        network: rules.network,
-    };
-    match tried.judge() {
-        Ok(()) => Ok(means),
-        Err(Fault::NotStarted) => {
-            let said = output.lines().find(|line| line.starts_with("bwrap: "));
-            Err(failed(match said {
-                Some(said) => format!("bubblewrap says \"{}\"", said.trim_start_matches("bwrap: ")),
-                None => format!("bubblewrap does not start a command: {}", how.line(TIME)),
-            }))
-        }
-        Err(Fault::Leaks(what)) => Err(failed(format!("a command inside it {what}"))),
-    }
+    ran.map_err(|error| format!("it cannot be started: {error}"))
 }
 
 /// Targets that a sandboxed command must not reach.

@@ -317,6 +317,9 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
         command.arg(supervisor::INPUT);
     }
     if let Some(walls) = &job.walls {
+        if walls.has_unix {
+            command.arg(supervisor::UNIX);
+        }
         if !walls.hosts.is_empty() {
             let names: Vec<String> = walls.hosts.iter().map(ToString::to_string).collect();
             command.arg(supervisor::HOSTS).arg(names.join(","));

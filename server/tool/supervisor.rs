@@ -1,5 +1,5 @@
 //! The process between Aside and a command:
-//! `aside __child <milliseconds> [--input] [--hosts <names>] [--walls | --namespace] <program> <arguments>`.
+//! `aside __child <milliseconds> [--input] [--unix] [--hosts <names>] [--walls | --namespace] <program> <arguments>`.
 //!
 //! The milliseconds bound how long leftover processes may run after the command. With `--walls` the program is
 //! bubblewrap, which starts the command in the sandbox: bubblewrap reads the filter of system calls from one descriptor
@@ -53,6 +53,9 @@ pub const ARGUMENT: &str = "__child";
 
 /// Argument: the lifeline first hands over the command's standard input.
 pub(super) const INPUT: &str = "--input";
+
+/// Argument: a sandboxed command may make Unix sockets.
+pub(super) const UNIX: &str = "--unix";
 
 /// Argument that precedes the comma-separated hosts that a sandboxed command may reach.
 pub(super) const HOSTS: &str = "--hosts";
@@ -164,6 +167,8 @@ struct Order {
     drain: Duration,
     /// Whether the lifeline hands over standard input.
     has_input: bool,
+    /// Whether a sandboxed command may make Unix sockets.
+    has_unix: bool,
     /// Hosts that the command may reach without the network.
     hosts: Option<Vec<AllowedHost>>,
     /// Confinement that the program, bubblewrap, builds.
@@ -178,6 +183,7 @@ impl Order {
         let drain = args.next().and_then(|it| it.to_str()?.parse().ok());
         let drain = drain.ok_or("no milliseconds")?;
         let has_input = args.next_if(|it| it == INPUT).is_some();
+        let has_unix = args.next_if(|it| it == UNIX).is_some();
         let hosts = match args.next_if(|it| it == HOSTS) {
             None => None,
             Some(_) => {
@@ -194,6 +200,7 @@ impl Order {
         Ok(Self {
             drain: Duration::from_millis(drain),
             has_input,
+            has_unix,
             hosts,
             walls,
             program: args.next().ok_or("no program")?,
@@ -208,7 +215,10 @@ fn supervise(args: Vec<OsString>) -> Report {
         Err(what) => return Report::Failed(what.into()),
     };
     let is_sandbox = order.walls == Some(WallKind::Sandbox);
-    let pipes = match is_sandbox.then(WallPipes::open).transpose() {
+    let pipes = match is_sandbox
+        .then(|| WallPipes::open(order.has_unix))
+        .transpose()
+    {
         Ok(pipes) => pipes,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
@@ -318,8 +328,8 @@ struct WallPipes {
 
 impl WallPipes {
     /// Opens both descriptors at the numbers that bubblewrap is told. Only 0, 1 and 2 are open before.
-    fn open() -> io::Result<Self> {
-        let Some(program) = filter::program() else {
+    fn open(has_unix: bool) -> io::Result<Self> {
+        let Some(program) = filter::program(has_unix) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let mut filter = unnamed()?;

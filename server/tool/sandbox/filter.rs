@@ -1,8 +1,8 @@
 //! The filter of system calls (seccomp) for sandboxed commands.
 //!
-//! Unix and VM sockets lead out of the sandbox, so only internet sockets can be created (in a network of the command's
-//! own, unless the user allows more). New namespaces give capabilities back, `io_uring` bypasses a filter, and kernel
-//! keys belong to the user's session. Setuid bits cannot be set, because such a program would run as the user outside.
+//! VM sockets and the like lead out of the sandbox, so only internet sockets can be created (in a network of the command's
+//! own, unless the user allows more), and Unix sockets where those outside are out of sight. New namespaces give
+//! capabilities back, `io_uring` bypasses a filter, and kernel keys belong to the user's session. Setuid bits cannot be set, because such a program would run as the user outside.
 
 /// An instruction of the filter, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,20 +99,28 @@ const OPENS: &[(libc::c_long, u32)] = &[
 /// Flags that create a file: `O_CREAT`, and `O_TMPFILE` without the `O_DIRECTORY` that it contains.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
-/// Families of sockets that can be created.
-const SOCKETS: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Families of sockets that can be created, the last where Unix sockets can.
+const SOCKETS: [libc::c_int; 4] = [
+    libc::AF_INET,
+    libc::AF_INET6,
+    libc::AF_NETLINK,
+    libc::AF_UNIX,
+];
 
-/// The filter as bytes in native order. `None` if the processor's calls are not known.
-pub(crate) fn program() -> Option<Vec<u8>> {
-    let bytes = instructions(OURS?).into_iter().flat_map(|instruction| {
-        let [a, b] = instruction.code.to_ne_bytes();
-        let [c, d, e, f] = instruction.value.to_ne_bytes();
-        [a, b, instruction.then, instruction.otherwise, c, d, e, f]
-    });
+/// The filter as bytes in native order, and whether it lets Unix sockets be created. `None` if the processor's calls are not
+/// known.
+pub(crate) fn program(has_unix: bool) -> Option<Vec<u8>> {
+    let bytes = instructions(OURS?, has_unix)
+        .into_iter()
+        .flat_map(|instruction| {
+            let [a, b] = instruction.code.to_ne_bytes();
+            let [c, d, e, f] = instruction.value.to_ne_bytes();
+            [a, b, instruction.then, instruction.otherwise, c, d, e, f]
+        });
     Some(bytes.collect())
 }
 
-fn instructions(architecture: u32) -> Vec<Instruction> {
+fn instructions(architecture: u32, has_unix: bool) -> Vec<Instruction> {
     let mut all = vec![
         load(ARCHITECTURE),
         // Calls of another architecture have other numbers.
@@ -157,7 +165,7 @@ fn instructions(architecture: u32) -> Vec<Instruction> {
             allow(),
         ]);
     }
-    let families = SOCKETS.len() as u8;
+    let families = SOCKETS.len() as u8 - u8::from(!has_unix);
     all.extend([
         jump(EQUALS, number_of(libc::SYS_socket), 0, families + 2),
         load(FIRST_ARGUMENT),
@@ -213,7 +221,12 @@ mod tests {
 
     /// What the filter says of a call: 0 for allowed, else the error. As the kernel would run it.
     fn says(architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
-        let all = instructions(X86_64);
+        says_where(architecture, number, arguments, false)
+    }
+
+    /// The same where Unix sockets may be created, or not.
+    fn says_where(architecture: u32, number: u32, arguments: [u32; 4], has_unix: bool) -> u32 {
+        let all = instructions(X86_64, has_unix);
         let (mut at, mut loaded) = (0, 0);
         loop {
             let Instruction {
@@ -258,6 +271,11 @@ mod tests {
         check(libc::SYS_socket, libc::AF_UNIX, libc::EACCES);
         check(libc::SYS_socket, libc::AF_VSOCK, libc::EACCES);
         check(libc::SYS_socket, libc::AF_ALG, libc::EACCES);
+        for (family, error) in [(libc::AF_UNIX, 0), (libc::AF_VSOCK, libc::EACCES)] {
+            let arguments = [family.cast_unsigned(), 0, 0, 0];
+            let said = says_where(X86_64, number_of(libc::SYS_socket), arguments, true);
+            assert_eq!(said, error.cast_unsigned(), "{family}");
+        }
         check(libc::SYS_clone, libc::SIGCHLD, 0);
         check(libc::SYS_clone, libc::CLONE_NEWUSER, libc::EPERM);
         check(libc::SYS_unshare, libc::CLONE_NEWNET, 0);
@@ -325,7 +343,7 @@ mod tests {
 
     #[test]
     fn an_instruction_has_eight_bytes() {
-        let bytes = program().map(|bytes| bytes.len());
-        assert_eq!(bytes, OURS.map(|ours| instructions(ours).len() * 8));
+        let bytes = program(true).map(|bytes| bytes.len());
+        assert_eq!(bytes, OURS.map(|ours| instructions(ours, true).len() * 8));
     }
 }

@@ -29,13 +29,13 @@ struct RunningCount {
 }
 
 /// The programs that run inside at the same time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct InsidePrograms {
     running: Arc<RunningCount>,
     /// Places that were found when none ran, locked while they are searched.
     found: Mutex<Option<Arc<Places>>>,
     /// Content of the folders that were searched.
-    pub(crate) listed: ListedFolders,
+    pub(crate) listed: Arc<ListedFolders>,
     /// All that was found in this turn.
     known: std::sync::Mutex<KnownPlaces>,
 }
@@ -45,6 +45,17 @@ pub(crate) struct InsidePrograms {
 pub struct RunningInside {
     all: Arc<RunningCount>,
     lock: Option<InsideLock>,
+}
+
+impl Default for InsidePrograms {
+    fn default() -> Self {
+        Self {
+            running: Arc::default(),
+            found: Mutex::default(),
+            listed: ListedFolders::of_process(),
+            known: std::sync::Mutex::default(),
+        }
+    }
 }
 
 impl InsidePrograms {

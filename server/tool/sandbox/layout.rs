@@ -48,12 +48,16 @@ pub(crate) struct Layout {
     pub(crate) readable: Vec<PathBuf>,
     /// Whether the command may use the network.
     pub(crate) network: bool,
+    /// Whether the command may make Unix sockets: all of those outside are out of its sight.
+    pub(crate) has_unix: bool,
     /// Whether a proxy leads to some hosts.
     pub(crate) proxied: bool,
     /// The program that looks at the sandbox from the inside before it becomes the command.
     pub(crate) inside: PathBuf,
     /// Working directory.
     pub(crate) cwd: PathBuf,
+    /// Variables that name a cache, and the places of those.
+    pub(crate) caches: Vec<(&'static str, PathBuf)>,
 }
 
 /// A place that is read-only.
@@ -109,6 +113,10 @@ impl Layout {
         }
         all.words(&["--unsetenv", "XDG_RUNTIME_DIR"]);
         all.words(&["--setenv", "TMPDIR", "/tmp"]);
+        for (name, place) in &self.caches {
+            all.words(&["--setenv", name]);
+            all.0.push(place.into());
+        }
         if self.proxied {
             let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
             for name in PROXY_VARIABLES {

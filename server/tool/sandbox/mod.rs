@@ -10,10 +10,11 @@
 //! | `walls` | the walls of a command, from the user's settings and what is in the workspace |
 //! | `layout` | everything that a command can reach, as arguments for bubblewrap |
 //! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
-//! | `places`, `place_search` | protected places: files that other programs execute, and the search for them |
+//! | `places`, `place_search`, `package_folders` | protected places: files that other programs execute, the search for them, and where it does not look |
 //! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
-//! | `filter` | the filter of system calls |
+//! | `filter`, `second_wall` | the filter of system calls; rules of the kernel's that hold besides the mounts |
+//! | `outside_sockets` | Unix sockets of programs outside, which are put out of sight |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
@@ -37,7 +38,7 @@ pub(super) mod filter;
 /// Other systems have no such filter, and so no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub(super) mod filter {
-    pub(crate) fn program() -> Option<Vec<u8>> {
+    pub(crate) fn program(_has_unix: bool) -> Option<Vec<u8>> {
         None
     }
 }
@@ -52,9 +53,26 @@ mod line;
 mod means;
 mod mountinfo;
 pub(super) mod mounts;
+mod outside_sockets;
+mod package_folders;
 pub(super) mod place_search;
 pub(super) mod places;
 mod plain;
+#[cfg(target_os = "linux")]
+pub(super) mod second_wall;
+/// Other systems have no sandbox, and so no second wall.
+#[cfg(not(target_os = "linux"))]
+pub(super) mod second_wall {
+    use std::{io, path::Path};
+
+    pub(super) fn holds_names() -> bool {
+        false
+    }
+
+    pub(crate) fn build<'a>(_writable: impl Iterator<Item = &'a Path>) -> io::Result<()> {
+        Ok(())
+    }
+}
 mod started;
 mod walls;
 
@@ -182,6 +200,8 @@ pub struct Walls {
     pub args: Vec<OsString>,
     /// Hosts that the started program may reach without the network.
     pub hosts: Vec<AllowedHost>,
+    /// Whether the started program may make Unix sockets.
+    pub has_unix: bool,
     /// Kind of confinement.
     pub kind: WallKind,
 }
@@ -204,6 +224,7 @@ impl Walls {
             program: bubblewrap,
             args: args.into_iter().chain(ends).map(Into::into).collect(),
             hosts: Vec::new(),
+            has_unix: true,
             kind: WallKind::Processes,
         }
     }
@@ -303,7 +324,7 @@ impl SandboxRules {
         if !cfg!(target_os = "linux") {
             return Err(elsewhere());
         }
-        if filter::program().is_none() {
+        if filter::program(false).is_none() {
             let mend = "there is nothing to install: let commands ask";
             return Err(missing(
                 "Aside has none for this processor",

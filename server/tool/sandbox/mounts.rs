@@ -15,6 +15,9 @@ use super::mountinfo::{MountLine, Reached, mount_of, mounts, reached};
 /// Number of words that each expectation takes as arguments.
 const WORDS: usize = 3;
 
+/// Folder of devices, which bubblewrap makes.
+const DEVICES: &str = "/dev";
+
 /// Kind of a mount that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountAccess {
@@ -168,6 +171,15 @@ impl MeantMounts {
         Some(Self(all))
     }
 
+    /// The folders in which the command may write, and that of devices.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
+        let is_open =
+            |meant: &&MeantMount| matches!(meant.access, MountAccess::Write | MountAccess::Fresh);
+        let open = self.0.iter().filter(is_open);
+        open.map(|meant| meant.path.as_path())
+            .chain([Path::new(DEVICES)])
+    }
+
     /// The first place at which something else is mounted than was meant.
     ///
     /// # Errors
@@ -243,15 +255,15 @@ impl MeantMount {
 
 /// Whether bubblewrap mounts this place of `/dev` itself.
 fn is_device(point: &Path) -> bool {
-    const DEVICES: [&str; 10] = [
+    const NAMES: [&str; 10] = [
         "null", "zero", "full", "random", "urandom", "tty", "pts", "mqueue", "shm", "console",
     ];
-    point == Path::new("/dev")
-        || (point.parent() == Some(Path::new("/dev"))
+    point == Path::new(DEVICES)
+        || (point.parent() == Some(Path::new(DEVICES))
             && point
                 .file_name()
                 .and_then(OsStr::to_str)
-                .is_some_and(|it| DEVICES.contains(&it)))
+                .is_some_and(|it| NAMES.contains(&it)))
 }
 
 #[cfg(test)]

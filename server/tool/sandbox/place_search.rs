@@ -4,9 +4,15 @@ use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},
     fs,
+    num::NonZero,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, LazyLock, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
     time::{Duration, SystemTime},
 };
 
@@ -16,42 +22,37 @@ use rustix::{
     io::Errno,
 };
 
-use super::places::{OpenGap, Places};
+use super::{
+    package_folders::{PackageShare, package_share},
+    places::{OpenGap, Places},
+};
 use crate::workspace::{
     folded_name,
-    protected::{exact_places, fixed_above, may_end_in},
+    protected::{LONGEST, exact_places, fixed_above, may_end_in, may_lie_in},
 };
 
 /// Maximum number of entries that are searched.
 const ENTRIES: usize = 500_000;
 /// Levels of folders below a protected one in which links are looked for.
-const LEVELS: usize = 2;
+const LEVELS: usize = 4;
 /// Longest step in which a file system counts time: a folder that changed in it may change again and look the same.
 const STEP: Duration = Duration::from_secs(3);
-
-/// Folders of package managers, with a file that marks one where people use the name too. Nothing in them is executed by
-/// an editor, a shell or Git by itself, and what a package manager installs it also moves and removes.
-const PACKAGES: &[(&str, Option<&str>)] = &[
-    ("node_modules", None),
-    ("bower_components", None),
-    ("site-packages", None),
-    ("__pycache__", None),
-    (".tox", None),
-    (".nox", None),
-    (".venv", Some("pyvenv.cfg")),
-    ("venv", Some("pyvenv.cfg")),
-    ("env", Some("pyvenv.cfg")),
-    ("target", Some("CACHEDIR.TAG")),
-    ("vendor", Some("modules.txt")),
-    ("vendor", Some("autoload.php")),
-];
+/// Number of folders that one thread looks at; more are shared between several.
+const SHARE: usize = 250;
+/// Maximum number of threads that look at folders.
+const THREADS: usize = 4;
+/// Maximum number of folders of which the content is remembered.
+const LISTED: usize = 200_000;
 
 /// Content of folders that were listed, for as long as they have not changed.
 #[derive(Debug, Default)]
 pub(crate) struct ListedFolders(Mutex<HashMap<PathBuf, ListedFolder>>);
 
+/// What this process has listed, for the workspaces of all its turns.
+static OF_PROCESS: LazyLock<Arc<ListedFolders>> = LazyLock::new(Arc::default);
+
 /// A folder that was listed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ListedFolder {
     stamp: FolderStamp,
     content: Arc<FolderContent>,
@@ -70,7 +71,16 @@ struct FolderStamp {
 /// listed before is not listed again.
 pub(crate) fn guarded(root: &Path, writable: &[PathBuf], listed: &ListedFolders) -> Places {
     let mut listed = lock(&listed.0);
+    if listed.len() > LISTED {
+        listed.clear();
+    }
     PlaceSearch::new(writable, ENTRIES, &mut listed).run(root)
+}
+
+impl ListedFolders {
+    pub(crate) fn of_process() -> Arc<Self> {
+        OF_PROCESS.clone()
+    }
 }
 
 impl FolderStamp {
@@ -95,23 +105,46 @@ struct PlaceSearch<'a> {
     listed: &'a mut HashMap<PathBuf, ListedFolder>,
     found: Places,
     /// Number of entries that may still be looked at.
-    left: usize,
+    left: AtomicUsize,
 }
 
-/// A folder that is searched, with the folded names that lead to it from the root, the root's own first.
+/// A folder that is searched, with the last of the folded names that lead to it, of which the root's own is one.
 struct SearchedFolder {
     path: PathBuf,
-    names: Vec<String>,
+    names: Vec<Arc<str>>,
+    /// Whether it lies in a folder of a package manager in which only repositories count.
+    is_owned: bool,
 }
 
 /// Content of a folder, as far as it matters here.
 #[derive(Debug, Default)]
 struct FolderContent {
     /// Folders, and entries whose last name is that of a protected place.
-    entries: Vec<(OsString, bool)>,
+    entries: Vec<ListedEntry>,
     is_git: bool,
+    /// Whether a link has the name of a folder in which places lie.
+    has_way: bool,
     /// Number of all entries.
     count: usize,
+    /// The reason why not all of it was seen.
+    unseen: Option<Unseen>,
+}
+
+/// An entry of a folder.
+#[derive(Debug)]
+struct ListedEntry {
+    name: OsString,
+    folded: Arc<str>,
+    is_folder: bool,
+    /// Whether the name is the last of a protected place.
+    may_be_place: bool,
+}
+
+/// The reason why not all of a folder was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unseen {
+    Many,
+    Unread,
 }
 
 impl<'a> PlaceSearch<'a> {
@@ -124,24 +157,25 @@ impl<'a> PlaceSearch<'a> {
             writable,
             listed,
             found: Places::default(),
-            left,
+            left: AtomicUsize::new(left),
         }
     }
 
     fn run(mut self, root: &Path) -> Places {
         // The root itself may have a protected name, such as `.cargo`.
-        let own = root.file_name().map(folded_name);
+        let own = root.file_name().map(|name| folded_name(name).into());
         let root = SearchedFolder {
             path: root.to_owned(),
             names: Vec::from_iter(own),
+            is_owned: false,
         };
         self.look_up(&root);
         let mut level = vec![root];
         let mut is_root = true;
         while !level.is_empty() {
             let mut next = Vec::new();
-            for folder in level {
-                self.visit(&folder, is_root, &mut next);
+            for (folder, content) in level.iter().zip(self.contents(&level)) {
+                self.visit(folder, &content, is_root, &mut next);
             }
             level = next;
             is_root = false;
@@ -155,14 +189,30 @@ impl<'a> PlaceSearch<'a> {
             let path = folder.path.join(&place);
             if fs::symlink_metadata(&path).is_ok() {
                 let mut names = folder.names.clone();
-                names.extend(place.iter().map(folded_name));
+                names.extend(place.iter().map(|name| folded_name(name).into()));
                 self.add(path, &names);
             }
         }
     }
 
-    fn visit(&mut self, folder: &SearchedFolder, is_root: bool, next: &mut Vec<SearchedFolder>) {
-        let content = self.known_content(folder);
+    fn visit(
+        &mut self,
+        folder: &SearchedFolder,
+        content: &FolderContent,
+        is_root: bool,
+        next: &mut Vec<SearchedFolder>,
+    ) {
+        if let Some(unseen) = content.unseen {
+            let path = folder.path.clone();
+            self.found.gaps.insert(match unseen {
+                Unseen::Many => OpenGap::Many(path),
+                Unseen::Unread => OpenGap::Unread(path),
+            });
+            self.look_up(folder);
+        }
+        if content.has_way {
+            self.look_up(folder);
+        }
         if content.is_git {
             self.found
                 .add(folder.path.clone(), usize::MAX, self.writable);
@@ -170,100 +220,150 @@ impl<'a> PlaceSearch<'a> {
                 return;
             }
         }
-        for (name, is_folder) in &content.entries {
+        for entry in &content.entries {
+            let name = &entry.name;
             // The folders of worktrees and submodules belong to the repository.
             if content.is_git && (name == "worktrees" || name == "modules") {
                 continue;
             }
-            let mut names = folder.names.clone();
-            names.push(folded_name(name));
             let path = folder.path.join(name);
-            if !self.add(path.clone(), &names) && *is_folder && !is_of_packages(&path, name) {
-                next.push(SearchedFolder { path, names });
+            let known = folder.names.len().saturating_sub(LONGEST - 1);
+            let names = folder.names[known..].iter();
+            let names: Vec<_> = names.chain([&entry.folded]).cloned().collect();
+            let counts = !folder.is_owned || fixed_above(&names) == Some(usize::MAX);
+            if entry.may_be_place && counts && self.add(path.clone(), &names) {
+                continue;
+            }
+            let share = match entry.is_folder {
+                true => package_share(&path, name),
+                false => PackageShare::All,
+            };
+            if share != PackageShare::All {
+                let is_owned = folder.is_owned || share == PackageShare::AllButRepositories;
+                next.push(SearchedFolder {
+                    path,
+                    names,
+                    is_owned,
+                });
             }
         }
     }
 
     /// Adds a place if these names are those of one, and what links in it lead to.
-    fn add(&mut self, path: PathBuf, names: &[String]) -> bool {
+    fn add(&mut self, path: PathBuf, names: &[Arc<str>]) -> bool {
         let Some(fixed) = fixed_above(names) else {
             return false;
         };
         self.found.add(path.clone(), fixed, self.writable);
         if fixed < usize::MAX {
-            self.add_links(&path, LEVELS);
+            self.add_links(&path, &path, LEVELS);
         }
         true
     }
 
-    /// Adds the links in a protected folder, and in the folders of some levels below.
-    fn add_links(&mut self, folder: &Path, levels: usize) {
+    /// Adds the links in a protected place that lead out of it, from one of its folders and from some levels below.
+    fn add_links(&mut self, place: &Path, folder: &Path, levels: usize) {
         let entries = open(folder).into_iter().flatten().flatten();
-        for entry in entries.take(self.left) {
+        for entry in entries.take(self.left.load(Ordering::Relaxed)) {
             let name = entry.file_name().to_bytes();
             let path = folder.join(OsStr::from_bytes(name));
             match entry.file_type() {
-                FileType::Symlink => self.found.add(path, usize::MAX, self.writable),
+                FileType::Symlink => {
+                    let real = fs::canonicalize(&path);
+                    if !real.is_ok_and(|real| real.starts_with(place)) {
+                        self.found.add(path, usize::MAX, self.writable);
+                    }
+                }
                 FileType::Directory if levels > 0 && name != b"." && name != b".." => {
-                    self.add_links(&path, levels - 1);
+                    self.add_links(place, &path, levels - 1);
                 }
                 _ => {}
             }
         }
     }
 
-    /// The content of a folder, which is listed unless it is as it was.
-    fn known_content(&mut self, folder: &SearchedFolder) -> Arc<FolderContent> {
-        let stamp = FolderStamp::settled(&folder.path);
-        let known = self.listed.get(&folder.path);
-        let known =
-            known.filter(|known| Some(known.stamp) == stamp && known.content.count <= self.left);
-        if let Some(known) = known {
-            self.left -= known.content.count;
-            return known.content.clone();
-        }
-        let gaps = self.found.gaps.len();
-        let content = Arc::new(self.content(folder));
-        if let Some(stamp) = stamp.filter(|_| self.found.gaps.len() == gaps) {
-            let listed = ListedFolder {
-                stamp,
-                content: content.clone(),
-            };
-            self.listed.insert(folder.path.clone(), listed);
-        }
-        content
+    /// The content of each folder, by several threads where there are many.
+    fn contents(&mut self, level: &[SearchedFolder]) -> Vec<Arc<FolderContent>> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let shares = level.len().div_ceil(SHARE).min(threads).min(THREADS);
+        let look = |share: &[SearchedFolder]| -> Vec<_> {
+            share.iter().map(|folder| self.look(&folder.path)).collect()
+        };
+        let looked = match shares {
+            0 | 1 => look(level),
+            _ => thread::scope(|scope| {
+                let look = &look;
+                let shares = level.chunks(level.len().div_ceil(shares));
+                let shares: Vec<_> = shares
+                    .map(|share| {
+                        let thread = thread::Builder::new();
+                        (share, thread.spawn_scoped(scope, move || look(share)))
+                    })
+                    .collect();
+                let looked = shares.into_iter().map(|(share, thread)| match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    Err(_) => look(share),
+                });
+                looked.flatten().collect()
+            }),
+        };
+        let contents = level.iter().zip(looked);
+        let contents = contents.map(|(folder, (content, stamp))| {
+            if let Some(stamp) = stamp {
+                let content = content.clone();
+                let listed = ListedFolder { stamp, content };
+                self.listed.insert(folder.path.clone(), listed);
+            }
+            content
+        });
+        contents.collect()
     }
 
-    /// Lists a folder. Where not all of it is seen, a gap is noted, and the places in it are looked up by name.
-    fn content(&mut self, folder: &SearchedFolder) -> FolderContent {
+    /// The content of a folder, which is listed unless it is as it was. With its state where it is to be remembered.
+    fn look(&self, folder: &Path) -> (Arc<FolderContent>, Option<FolderStamp>) {
+        let stamp = FolderStamp::settled(folder);
+        if let Some(known) = self.listed.get(folder)
+            && Some(known.stamp) == stamp
+            && self.take(known.content.count)
+        {
+            return (known.content.clone(), None);
+        }
+        let content = self.content(folder);
+        let stamp = stamp.filter(|_| content.unseen.is_none());
+        (Arc::new(content), stamp)
+    }
+
+    /// Counts entries that are looked at. False if there are too many.
+    fn take(&self, count: usize) -> bool {
+        let less = |left: usize| left.checked_sub(count);
+        let order = Ordering::Relaxed;
+        self.left.fetch_update(order, order, less).is_ok()
+    }
+
+    /// Lists a folder.
+    fn content(&self, folder: &Path) -> FolderContent {
         let mut content = FolderContent::default();
-        let listed = open(&folder.path);
-        let listed = match listed {
+        let listed = match open(folder) {
             Ok(listed) => listed,
             Err(error) => {
-                if is_hindrance(error, &folder.path) {
-                    self.found.gaps.insert(OpenGap::Unread(folder.path.clone()));
-                    self.look_up(folder);
-                }
+                content.unseen = is_hindrance(error, folder).then_some(Unseen::Unread);
                 return content;
             }
         };
         let (mut head, mut common, mut objects, mut refs) = (false, false, false, false);
         for entry in listed {
             let Ok(entry) = entry else {
-                self.found.gaps.insert(OpenGap::Unread(folder.path.clone()));
+                content.unseen = Some(Unseen::Unread);
                 break;
             };
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
                 continue;
             }
-            if self.left == 0 {
-                self.found.gaps.insert(OpenGap::Many(folder.path.clone()));
-                self.look_up(folder);
+            if !self.take(1) {
+                content.unseen = Some(Unseen::Many);
                 break;
             }
-            self.left -= 1;
             content.count += 1;
             match name {
                 b"HEAD" => head = true,
@@ -274,11 +374,19 @@ impl<'a> PlaceSearch<'a> {
             }
             let name = OsStr::from_bytes(name);
             let is_folder = match entry.file_type() {
-                FileType::Unknown => is_folder(&folder.path.join(name)),
+                FileType::Unknown => is_folder(&folder.join(name)),
                 kind => kind == FileType::Directory,
             };
-            if is_folder || may_end_in_a_place(name) {
-                content.entries.push((name.to_owned(), is_folder));
+            content.has_way |=
+                entry.file_type() == FileType::Symlink && may_lie_in(&folded_name(name));
+            let may_be_place = may_end_in_a_place(name);
+            if is_folder || may_be_place {
+                content.entries.push(ListedEntry {
+                    name: name.to_owned(),
+                    folded: folded_name(name).into(),
+                    is_folder,
+                    may_be_place,
+                });
             }
         }
         content.is_git = head && (common || (objects && refs));
@@ -322,12 +430,6 @@ fn is_own(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|about| about.uid() == user)
 }
 
-/// Whether a folder is a package manager's own.
-fn is_of_packages(path: &Path, name: &OsStr) -> bool {
-    let mut named = PACKAGES.iter().filter(|(it, _)| name == *it);
-    named.any(|(_, mark)| mark.is_none_or(|mark| path.join(mark).exists()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,6 +458,9 @@ mod tests {
             "packages/a/node_modules/dep/.npmrc",
             ".venv/pyvenv.cfg",
             ".venv/lib/x/.idea/a",
+            "php/vendor/autoload.php",
+            "php/vendor/x/.idea/a",
+            "php/vendor/x/y/.git/HEAD",
             "plain/venv/.envrc",
             "not/HEAD",
         ] {
@@ -378,6 +483,7 @@ mod tests {
                 "a/b/c/d/e/f/g/h/i/.envrc",
                 "aside.toml",
                 "fixtures/bare",
+                "php/vendor/x/y/.git",
                 "plain/venv/.envrc",
                 "vendor/x/.cargo/config.toml",
                 "vendor/x/.git",

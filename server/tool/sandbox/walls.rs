@@ -10,14 +10,17 @@ use super::{
     Means, SandboxRules, WallKind, Walls, git, git_named,
     layout::{Layout, ReadOnlyPlace},
     mountinfo,
+    outside_sockets::{OutsideSockets, outside_sockets},
     place_search::{ListedFolders, guarded},
     places::{KnownPlaces, OpenGap, Places},
-    real,
+    real, second_wall,
 };
 use aside_base::{environment, secrets::secret_places};
 
 /// Folders that are private to a command.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// Variables that name a cache, and its folder among those of the user.
+const CACHES: [(&str, &str); 2] = [("GOCACHE", "go-build"), ("UV_CACHE_DIR", "uv")];
 
 impl SandboxRules {
     /// The confinement of a command that runs in a folder of the workspace. `places` are read-only. Creates missing
@@ -40,6 +43,7 @@ impl SandboxRules {
                 true => Vec::new(),
                 false => self.hosts.clone(),
             },
+            has_unix: layout.has_unix,
             kind: WallKind::Sandbox,
         })
     }
@@ -69,13 +73,10 @@ impl SandboxRules {
                 places.gaps.insert(OpenGap::Many(repository.clone()));
             }
         }
-        // A link cannot be mounted onto, so that a command could put something else in its place.
-        let settings = root.join("aside.toml");
-        let links = kept.iter().chain([&settings]).filter(|it| it.is_symlink());
-        places.gaps.extend(links.cloned().map(OpenGap::Replaceable));
         for place in kept {
             places.add(place, usize::MAX, &writable);
         }
+        places.note_replaceable(&repositories, &writable);
         places.bound(root);
         places
     }
@@ -154,10 +155,16 @@ impl SandboxRules {
         let shown: Vec<PathBuf> = shown.collect();
         let is_shown = |place: &PathBuf| shown.iter().any(|it| place.starts_with(it));
         let secrets = secret_places(&environment::variable).into_iter();
+        let is_private = |place: &Path| {
+            let place = place.to_owned();
+            lies_in_fresh(&place) && !is_writable(&place) && !is_shown(&place)
+        };
+        let OutsideSockets { paths, are_all } = outside_sockets(is_private);
         // The content of a folder that appears empty need not be hidden.
         let hidden: BTreeSet<PathBuf> = secrets
             .chain(self.own.iter().cloned())
             .filter_map(|place| fs::canonicalize(place).ok())
+            .chain(paths)
             .filter(|place| !is_above(place))
             .filter(|place| is_writable(place) || is_shown(place) || !lies_in_fresh(place))
             .collect();
@@ -165,6 +172,7 @@ impl SandboxRules {
         let seen = hidden.iter().filter(|place| is_seen(place)).cloned();
         let (folders, files) = seen.partition(|place| place.is_dir());
         let names = self.network.then(|| real(Path::new("/etc/resolv.conf")));
+        let caches = caches(is_writable);
         let readable = names.into_iter().chain([means.holder.clone()]);
         let readable = readable.filter(|it| lies_in_fresh(it) && !is_shown(it));
         Layout {
@@ -176,9 +184,12 @@ impl SandboxRules {
             readable: shown.iter().cloned().chain(readable).collect(),
             fresh: fresh.clone(),
             network: self.network,
+            // In the network of the machine there are sockets without a place in the file system.
+            has_unix: are_all && (!self.network || second_wall::holds_names()),
             proxied: !self.network && !self.hosts.is_empty(),
             inside: means.holder.clone(),
             cwd: cwd.to_owned(),
+            caches,
             writable,
         }
     }
@@ -226,6 +237,24 @@ fn read_only(
 fn links(places: &Places) -> impl Iterator<Item = (PathBuf, u64)> {
     let links = places.iter().filter(|(_, place)| place.mark.is_link());
     links.map(|(path, place)| (path.clone(), place.mark.number))
+}
+
+/// Caches that are empty at first, for programs that do nothing without one: those whose usual place is read-only.
+fn caches(is_writable: impl Fn(&Path) -> bool) -> Vec<(&'static str, PathBuf)> {
+    let usual = |name: &str, folder: &str| {
+        let base = || match environment::variable("XDG_CACHE_HOME") {
+            Some(base) => Some(PathBuf::from(base)),
+            None => Some(std::env::home_dir()?.join(".cache")),
+        };
+        let own = environment::variable(name).map(PathBuf::from);
+        own.or_else(|| Some(base()?.join(folder)))
+    };
+    let is_held = |(name, folder): &(&str, &str)| {
+        usual(name, folder).is_none_or(|usual| !is_writable(&real(&usual)))
+    };
+    let held = CACHES.into_iter().filter(is_held);
+    held.map(|(name, folder)| (name, Path::new(PRIVATE[0]).join(folder)))
+        .collect()
 }
 
 /// The topmost folder of a private one that leads to a folder, if that is not the folder itself.

@@ -1,6 +1,6 @@
 //! The first program inside a sandbox: `aside __inside [--proxy] <mounts> <program> <arguments>`.
 //!
-//! The program compares what is mounted with what was meant, opens the socket of the command's proxy in the command's
+//! The program compares what is mounted with what was meant, builds the second wall, opens the socket of the command's proxy in the command's
 //! own network and hands it to the supervisor, and becomes the command. Where something else is mounted, or that cannot
 //! be told, it says so over the same socket and ends.
 
@@ -17,6 +17,7 @@ use super::handed;
 use crate::sandbox::{
     layout::{self, PROXY, PROXY_PORT},
     mounts::MeantMounts,
+    second_wall,
 };
 
 /// The hidden first argument with which `aside` becomes another program inside the sandbox.
@@ -35,7 +36,8 @@ const UNKNOWN: &str = "/proc/self/mountinfo";
 pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let mut args = args.into_iter().peekable();
     let proxied = args.next_if(|it| it == PROXY).is_some();
-    let other = match MeantMounts::read(&mut args).map(|meant| meant.differs()) {
+    let meant = MeantMounts::read(&mut args);
+    let other = match meant.as_ref().map(MeantMounts::differs) {
         Some(Ok(None)) => None,
         Some(Ok(Some(place))) => Some(place.into_os_string()),
         Some(Err(_)) | None => Some(UNKNOWN.into()),
@@ -46,7 +48,8 @@ pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
         exit(127)
     }
     let program = args.next().unwrap_or_default();
-    let error = match become_command(&program, args, proxied) {
+    let meant = meant.unwrap_or_default();
+    let error = match become_command(&program, args, proxied, &meant) {
         Ok(never) => match never {},
         Err(error) => error,
     };
@@ -59,7 +62,9 @@ fn become_command(
     program: &OsString,
     args: impl Iterator<Item = OsString>,
     proxied: bool,
+    meant: &MeantMounts,
 ) -> io::Result<Infallible> {
+    second_wall::build(meant.writable())?;
     let outside = rustix::stdio::stdin();
     let input = handed::take(outside)?;
     if proxied {

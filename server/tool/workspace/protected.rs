@@ -1,7 +1,11 @@
 //! The table of protected places: files and folders whose content other programs execute without asking, and Aside's own
 //! settings. [`PAGE`] shows it.
 
-use std::{collections::HashMap, path::PathBuf, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::LazyLock,
+};
 
 /// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
 pub(super) const OWN: &[&str] = &["aside.toml", ".aside"];
@@ -33,7 +37,7 @@ const CODE: &[(&str, &[&str])] = &[
     ("Buck", &[".buckconfig*"]),
     ("Maven", &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
     ("npm", &[".npmrc"]),
-    ("Yarn", &[".yarnrc", ".yarnrc.yml", ".yarn"]),
+    ("Yarn", &[".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".yarn/sdks"]),
     ("pnpm", &[".pnpmfile.*"]),
     ("Bun", &["bunfig.toml", ".bunfig.toml"]),
     ("an assistant", &[
@@ -101,6 +105,9 @@ const CODE: &[(&str, &[&str])] = &[
     ]),
 ];
 
+/// Maximum number of names of a place that follow one another.
+pub(crate) const LONGEST: usize = 3;
+
 /// A protected place of the table.
 struct ProtectedRow {
     /// The names of the place, which follow one another in a path.
@@ -116,6 +123,8 @@ struct ProtectedRows {
     open: Vec<ProtectedRow>,
     /// Those of them that begin with a dot.
     dotted: Vec<ProtectedRow>,
+    /// Names of folders in which a place lies.
+    folders: HashSet<&'static str>,
 }
 
 static ROWS: LazyLock<ProtectedRows> = LazyLock::new(|| {
@@ -126,6 +135,7 @@ static ROWS: LazyLock<ProtectedRows> = LazyLock::new(|| {
     for (place, program) in code.chain(own) {
         let names: Vec<&str> = place.split('/').collect();
         let last = names.last().copied().unwrap_or_default();
+        rows.folders.extend(&names[..names.len() - 1]);
         let row = ProtectedRow { names, program };
         match last.contains('*') {
             true if last.starts_with('.') => rows.dotted.push(row),
@@ -152,6 +162,11 @@ pub(crate) fn may_end_in(name: &str) -> bool {
     rows(name).next().is_some()
 }
 
+/// Whether a protected place may lie in a folder of this name.
+pub(crate) fn may_lie_in(name: &str) -> bool {
+    ROWS.folders.contains(name)
+}
+
 /// The protected places that are known letter by letter, each from a folder that holds it. A name that may go on counts
 /// as it begins.
 pub(crate) fn exact_places() -> impl Iterator<Item = PathBuf> {
@@ -164,7 +179,7 @@ pub(crate) fn exact_places() -> impl Iterator<Item = PathBuf> {
 
 /// If these folded names lead to a protected place, the number of folders above it that cannot be moved: those that are
 /// part of the place's name, and all of them for repositories.
-pub(crate) fn fixed_above(names: &[String]) -> Option<usize> {
+pub(crate) fn fixed_above<N: AsRef<str>>(names: &[N]) -> Option<usize> {
     let found = rows_of(names).next()?;
     let is_repository = found.names.iter().any(|name| REPOSITORIES.contains(name));
     Some(match is_repository {
@@ -182,16 +197,17 @@ pub(super) fn program(names: &[String]) -> Option<&'static str> {
 }
 
 /// The rows of places to which these names lead.
-fn rows_of(names: &[String]) -> impl Iterator<Item = &'static ProtectedRow> {
-    let last = names.last().map_or("", String::as_str);
+fn rows_of<N: AsRef<str>>(names: &[N]) -> impl Iterator<Item = &'static ProtectedRow> {
+    let last = names.last().map_or("", AsRef::as_ref);
     rows(last).filter(move |row| {
         let start = names.len().checked_sub(row.names.len());
         start.is_some_and(|start| fit(&names[start..], &row.names))
     })
 }
 
-fn fit(names: &[String], parts: &[&str]) -> bool {
-    names.iter().zip(parts).all(|(name, part)| fits(name, part))
+fn fit<N: AsRef<str>>(names: &[N], parts: &[&str]) -> bool {
+    let mut both = names.iter().zip(parts);
+    both.all(|(name, part)| fits(name.as_ref(), part))
 }
 
 fn fits(name: &str, part: &str) -> bool {
@@ -260,5 +276,12 @@ mod tests {
         check("a/config.toml", None);
         check("a/.cargo/registry", None);
         check(".npmrc/x", None);
+    }
+
+    #[test]
+    fn no_place_has_more_names_than_are_remembered() {
+        let places = CODE.iter().flat_map(|(_, places)| *places).chain(OWN);
+        let longest = places.map(|place| place.split('/').count()).max();
+        assert_eq!(longest, Some(LONGEST));
     }
 }

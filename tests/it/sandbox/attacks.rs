@@ -238,9 +238,15 @@ const NETWORK: &str = r#"
         python3 -c 'import socket; socket.create_connection(("127.0.0.1", {tcp})).send(b"{mark} ")'
     udp: hears: Connection refused|Network is unreachable
         python3 -c 'import socket; s = socket.socket(2, 2); s.connect(("127.0.0.1", {udp})); s.send(b"{mark}"); s.settimeout(0.2); s.recv(1)'
-    path_socket: hears: Permission denied
+    path_socket: hears: Connection refused|Permission denied
         python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("{out}/../socket"); s.send(b"{mark} ")'
-    abstract_socket: hears: Permission denied
+    renamed_socket: hears: Connection refused|Permission denied
+        python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("{out}/../moved"); s.send(b"{mark} ")'
+    socket_of_packets: hears: Connection refused|Permission denied
+        python3 -c 'import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b"{mark} ", "{out}/../packets")'
+    named_pipe: hears: Permission denied
+        echo '{mark} ' >{out}/../pipe
+    abstract_socket: hears: Connection refused|Permission denied
         python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("\0{shared}"); s.send(b"{mark} ")'
     virtual_machines, with rights: prints REACHED: Permission denied
         python3 -c 'import socket; socket.socket(socket.AF_VSOCK); print("REACHED")'

@@ -10,8 +10,8 @@ use std::{
     os::{
         linux::net::SocketAddrExt,
         unix::{
-            fs::MetadataExt,
-            net::{SocketAddr, UnixListener},
+            fs::{MetadataExt, PermissionsExt},
+            net::{SocketAddr, UnixDatagram, UnixListener},
         },
     },
     path::{Path, PathBuf},
@@ -19,6 +19,8 @@ use std::{
     sync::{Arc, Mutex},
     thread,
 };
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{
     attacks::{Attack, Effect, rounds},
@@ -51,9 +53,17 @@ impl Listeners {
         let heard = Arc::new(Mutex::new(String::new()));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let beside = |name: &str| path.with_file_name(name);
         let file = UnixListener::bind(path).unwrap();
-        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        fs::set_permissions(path, everybody).unwrap();
+        let moved = UnixListener::bind(beside("first")).unwrap();
+        fs::rename(beside("first"), beside("moved")).unwrap();
+        let packets = UnixDatagram::bind(beside("packets")).unwrap();
+        let pipe = beside("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        for name in ["socket", "moved", "packets", "pipe"] {
+            let everybody = fs::Permissions::from_mode(0o777);
+            fs::set_permissions(beside(name), everybody).unwrap();
+        }
         let named = SocketAddr::from_abstract_name(name).unwrap();
         let named = UnixListener::bind_addr(&named).unwrap();
         let of = Self {
@@ -63,7 +73,14 @@ impl Listeners {
         };
         of.hear(move || tcp.accept().map(|(stream, _)| stream));
         of.hear(move || file.accept().map(|(stream, _)| stream));
+        of.hear(move || moved.accept().map(|(stream, _)| stream));
         of.hear(move || named.accept().map(|(stream, _)| stream));
+        of.hear(move || fs::File::open(&pipe));
+        of.hear(move || {
+            let mut packet = [0; 64];
+            let length = packets.recv(&mut packet)?;
+            Ok(std::io::Cursor::new(packet[..length].to_vec()))
+        });
         let heard = of.heard.clone();
         thread::spawn(move || {
             let mut packet = [0; 64];

@@ -2,12 +2,12 @@
 
 use std::{
     fs,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
 
 use super::ground::{
-    SandboxGround, SandboxedCall, User, auto_run, program, script_of_steps, users,
+    SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
 };
 use crate::world::start;
 
@@ -126,55 +126,55 @@ const LINKED: &[LinkedPlace] = &[
         &["vs/a"],
         (".vscode", "vs"),
         "same .vscode mkdir; echo evil >.vscode/tasks.json",
-        NAMED,
+        ASKS,
     ),
     linked(
         &["vs/a"],
         (".vscode", "vs"),
         "echo evil >vs/tasks.json",
-        FIXED,
+        ASKS,
     ),
     linked(
         &["vs/a"],
         (".vscode", "vs"),
         "mv vs v; mkdir vs; echo evil >vs/tasks.json",
-        "busy",
+        ASKS,
     ),
     linked(
         &["a/vs/a"],
         (".vscode", "a/vs"),
         "mv a b; mkdir -p a/vs; echo evil >a/vs/tasks.json",
-        "busy",
+        ASKS,
     ),
     linked(
         &["env"],
         (".envrc", "env"),
         "same .envrc touch; echo evil >.envrc",
-        NAMED,
+        ASKS,
     ),
     linked(
         &["env"],
         (".envrc", "env"),
         "echo evil >.new; mv -f .new .envrc",
-        NAMED,
+        ASKS,
     ),
     linked(
         &["env"],
         (".envrc", "env"),
         "echo evil >.new; mv -f .new env",
-        "busy",
+        ASKS,
     ),
     linked(
         &["c/config.toml"],
         (".cargo", "c"),
         "echo evil >c/config.toml",
-        FIXED,
+        ASKS,
     ),
     linked(
         &["c/config.toml"],
         (".cargo", "c"),
         "rm .cargo; mkdir .cargo; echo evil >.cargo/config.toml",
-        NAMED,
+        ASKS,
     ),
     linked(
         &["build/x"],
@@ -198,7 +198,7 @@ const LINKED: &[LinkedPlace] = &[
         &[],
         (".vscode", "/nowhere/at/all"),
         "rm .vscode; mkdir .vscode",
-        NAMED,
+        ASKS,
     ),
     linked(
         &["conf/a.toml"],
@@ -258,6 +258,40 @@ fn what_a_link_at_a_protected_name_leads_to_stays_or_is_named_or_asks() {
             assert!(link.is_symlink() && !text.contains("evil"), "{who}");
         }
     }
+}
+
+#[test]
+fn a_folder_that_hides_what_a_command_made_is_named() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let told = told(&ground, &["mkdir -p a/x/.vscode && chmod 0 a/x; echo end"]);
+        // Root reads it all the same.
+        let named = ["a/x (which cannot be searched)", "a/x/.vscode"];
+        let named = named.map(|name| format!("{NAMED}{name}\n"));
+        assert!(named.iter().any(|it| told[0].contains(it)), "{told:?}");
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(ground.world.at("a/x"), open).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_package_managers_make_takes_no_repository_from_its_guard() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.write("vendor/lib/.git/hooks/x", "");
+    ground.world.write("vendor/lib/.git/HEAD", "");
+    told(&ground, &["touch vendor/autoload.php vendor/modules.txt"]);
+    // Another turn knows nothing of that.
+    let again = SandboxedCall {
+        id: "again",
+        command: "echo evil >vendor/lib/.git/hooks/pre-commit; echo end".to_owned(),
+        cwd: ".",
+    };
+    let state = ground.world.folder().join("later");
+    let model = ground.world.script(&script(&[again]));
+    let mut command = ground.command(program(), &auto_run(&model, &[]));
+    start(command.env("XDG_STATE_HOME", &state)).end().exits(0);
+    let hook = ground.world.at("vendor/lib/.git/hooks/pre-commit");
+    assert!(!hook.exists());
 }
 
 #[test]

@@ -147,7 +147,9 @@ fn nothing_is_mounted_that_took_the_place_of_what_was_meant() {
             let told = place.run(&ground, times);
             let who = format!("{} as {user:?}, {times} times: {told}", place.name);
             assert!(!told.contains("FOREIGN"), "{who}");
-            assert!(told.ends_with("end") || times > 1, "{who}");
+            // What is a link then, a command could replace.
+            let asks = told.contains("is a link");
+            assert!(told.ends_with("end") || asks || times > 1, "{who}");
             untouched(&ground, place);
         }
     }

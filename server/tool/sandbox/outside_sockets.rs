@@ -1,0 +1,212 @@
+//! Unix sockets of programs outside. A read-only mount does not hold a connection back, so they are put out of sight.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::FileTypeExt},
+    path::{Path, PathBuf},
+};
+
+/// File in which the kernel lists the Unix sockets of a network.
+const LIST: &str = "/proc/net/unix";
+/// Number of words of a line before the name of the socket.
+const WORDS: usize = 7;
+/// Maximum number of sockets, each of which is a mount.
+const MOST: usize = 500;
+
+/// Sockets outside that a command could reach.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct OutsideSockets {
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// Whether no others are known.
+    pub(super) are_all: bool,
+}
+
+/// The sockets that lie in no private folder. One may have another name by now than the kernel lists, so all sockets count
+/// that lie beside a listed one.
+pub(super) fn outside_sockets(is_private: impl Fn(&Path) -> bool) -> OutsideSockets {
+    let Ok(list) = fs::read(LIST) else {
+        return OutsideSockets::default();
+    };
+    let mut names = names(&list);
+    let mut are_all = true;
+    for name in names.iter_mut().filter(|it| it.path.is_relative()) {
+        match bound_by(name.socket).map(|folder| folder.join(&name.path)) {
+            Some(path) if path.exists() => name.path = path,
+            _ => are_all = false,
+        }
+    }
+    let names = names.iter().map(|name| name.path.as_path());
+    let mut paths = BTreeSet::new();
+    let mut listed = BTreeSet::new();
+    for name in names.filter(|it| it.is_absolute()) {
+        // Nobody reaches what lies in a folder that is gone, or that cannot be entered.
+        let folder = name.parent().and_then(|it| fs::canonicalize(it).ok());
+        let Some(folder) = folder.filter(|it| can_be_entered(it) && !is_private(it)) else {
+            continue;
+        };
+        if listed.contains(&folder) {
+            continue;
+        }
+        match sockets_in(&folder) {
+            Ok(found) => {
+                paths.extend(found);
+                listed.insert(folder);
+            }
+            // A folder that hides its entries may have the socket under another name.
+            Err(_) => match name.file_name().filter(|_| name.exists()) {
+                Some(name) => {
+                    paths.insert(folder.join(name));
+                }
+                None => are_all = false,
+            },
+        }
+    }
+    are_all &= paths.len() <= MOST;
+    OutsideSockets { paths, are_all }
+}
+
+fn can_be_entered(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(".")).is_ok()
+}
+
+fn sockets_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_socket() {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// A socket with a name, which may be relative.
+#[derive(Debug, PartialEq, Eq)]
+struct NamedSocket {
+    socket: u64,
+    path: PathBuf,
+}
+
+/// The working directory of a process that has this socket open.
+fn bound_by(socket: u64) -> Option<PathBuf> {
+    let wanted = PathBuf::from(format!("socket:[{socket}]"));
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let has_it = |process: &Path| {
+        let open = fs::read_dir(process.join("fd")).into_iter().flatten();
+        let mut targets = open
+            .flatten()
+            .filter_map(|it| fs::read_link(it.path()).ok());
+        targets.any(|target| target == wanted)
+    };
+    let mut paths = processes.map(|process| process.path());
+    let process = paths.find(|process| has_it(process))?;
+    fs::read_link(process.join("cwd")).ok()
+}
+
+/// The sockets of the kernel's list that have a place in the file system; the names of others begin with `@`.
+fn names(list: &[u8]) -> Vec<NamedSocket> {
+    let mut names: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut is_named = false;
+    for line in list.split(|byte| *byte == b'\n').skip(1) {
+        if !is_first_line(line) {
+            // A name may have several lines.
+            if let Some((_, name)) = names.last_mut().filter(|_| is_named && !line.is_empty()) {
+                name.push(b'\n');
+                name.extend(line);
+            }
+            continue;
+        }
+        let (socket, name) = number_and_name(line);
+        is_named = !matches!(name.first(), None | Some(b'@'));
+        if is_named {
+            names.push((socket, name.to_owned()));
+        }
+    }
+    let named = names.into_iter().map(|(socket, name)| NamedSocket {
+        socket,
+        path: OsStr::from_bytes(&name).into(),
+    });
+    named.collect()
+}
+
+/// Whether a line begins with the number of a socket, and not with the rest of a name.
+fn is_first_line(line: &[u8]) -> bool {
+    let Some(end) = line.iter().position(|byte| *byte == b':') else {
+        return false;
+    };
+    end >= 8 && line[..end].iter().all(u8::is_ascii_hexdigit)
+}
+
+/// The last of the words of a line, and what follows them.
+fn number_and_name(line: &[u8]) -> (u64, &[u8]) {
+    let (mut last, mut rest): (&[u8], _) = (&[], line);
+    for _ in 0..WORDS {
+        rest = rest.trim_ascii_start();
+        let end = rest.iter().position(|byte| *byte == b' ');
+        (last, rest) = rest.split_at(end.unwrap_or(rest.len()));
+    }
+    let number = std::str::from_utf8(last)
+        .ok()
+        .and_then(|it| it.parse().ok());
+    (
+        number.unwrap_or_default(),
+        rest.strip_prefix(b" ").unwrap_or(rest),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    const HEAD: &str = "Num       RefCount Protocol Flags    Type St Inode Path\n";
+
+    #[test]
+    fn names_are_read_as_the_kernel_lists_them() {
+        let list = format!(
+            "{HEAD}0000000000000000: 00000002 00000000 00010000 0001 01   123 /home/u/a b\n\
+             0000000000000000: 00000003 00000000 00000000 0001 03 12345\n\
+             0000000000000000: 00000002 00000000 00010000 0001 01 9 @abstract\n\
+             0000000000000000: 00000002 00000000 00010000 0001 01 9 /home/u/two\nlines\n"
+        );
+        let named = |list: &str| {
+            let named = names(list.as_bytes()).into_iter();
+            let named = named.map(|it| (it.socket, it.path.display().to_string()));
+            named.collect::<Vec<_>>()
+        };
+        let expected = [(123, "/home/u/a b"), (9, "/home/u/two\nlines")];
+        assert_eq!(
+            named(&list),
+            expected.map(|(it, name)| (it, name.to_owned()))
+        );
+        let relative = format!("{HEAD}ffff888012345678: 2 0 10000 1 1 9 run/s\n");
+        assert_eq!(named(&relative), [(9, "run/s".to_owned())]);
+    }
+
+    #[test]
+    fn the_process_of_a_socket_is_found() {
+        let listener = UnixListener::bind(tempfile::tempdir().unwrap().path().join("s")).unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&listener);
+        let link = fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
+        let link = link.to_string_lossy().into_owned();
+        let socket = link.trim_matches(|it: char| !it.is_ascii_digit());
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(bound_by(socket.parse().unwrap()), Some(here));
+        assert_eq!(bound_by(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_socket_is_found_under_its_present_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let _listener = UnixListener::bind(root.join("first")).unwrap();
+        fs::rename(root.join("first"), root.join("second")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        let found = outside_sockets(|folder| folder != root);
+        assert_eq!(found.paths, [root.join("second")].into());
+        assert!(outside_sockets(|_| true).paths.is_empty());
+    }
+}
