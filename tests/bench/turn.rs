@@ -63,7 +63,10 @@ fn main() {
     commands(&world, "a command (`true`)");
     let many = TurnWorld::new();
     many.fill(2000, 100);
-    commands(&many, "a command among 200,000 files");
+    commands(&many, "a command among 200,000 files in 2,000 folders");
+    let many = TurnWorld::new();
+    many.fill(20_000, 10);
+    commands(&many, "a command among 200,000 files in 20,000 folders");
     conversations(&world);
 }
 
