@@ -149,6 +149,7 @@ fn events(turn: u64, bytes: usize) -> Vec<Entry> {
             content: "word\n".repeat(bytes / 5),
             held: false,
             details: None,
+            media: Vec::new(),
             summary: None,
         },
         Event::RequestSent { step: 2 },

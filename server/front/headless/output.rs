@@ -54,6 +54,7 @@ pub fn since(before: &TurnUsage, total: &TurnUsage) -> TurnUsage {
             .cache_write_tokens
             .saturating_sub(before.cache_write_tokens),
         cost_usd: cost,
+        at_least: total.at_least,
         context_window: total.context_window,
     }
 }
