@@ -5,10 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use aside_base::environment;
 use url::Url;
-
-use super::{PathError, Workspace};
 
 /// What is known of the place in which names are looked for.
 pub(super) struct NameGround<'a> {
@@ -173,49 +170,6 @@ fn is_drive(name: &str) -> bool {
         .next()
         .is_some_and(|letter| letter.is_ascii_alphabetic());
     drive && letters.next() == Some(':') && letters.next().is_some_and(|c| c == '\\' || c == '/')
-}
-
-impl Workspace {
-    /// Converts a path for opening beneath the root.
-    pub(super) fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
-        let outside = || PathError::Outside(path.to_owned());
-        let home = environment::variable("HOME").map(PathBuf::from);
-        let ground = NameGround {
-            exists: &|path| {
-                let beneath = self.beneath(path);
-                beneath.is_some_and(|path| self.dir.symlink_metadata(path).is_ok())
-            },
-            root: &self.path,
-            home: home.as_deref(),
-        };
-        let named = meant(path, &ground).map_err(|why| match why {
-            Meaningless::Outside => outside(),
-            Meaningless::Unlikely(why) => PathError::NoName {
-                path: path.to_owned(),
-                why,
-            },
-        })?;
-        let inside = self.beneath(&named).ok_or_else(outside)?;
-        // A leading `..` can only lead out; later ones are decided by the descriptor.
-        if inside.components().next() == Some(Component::ParentDir) {
-            return Err(outside());
-        }
-        let empty = inside.as_os_str().is_empty();
-        Ok(if empty {
-            PathBuf::from(".")
-        } else {
-            inside.to_owned()
-        })
-    }
-
-    /// The path from the root of a relative or absolute one; none where an absolute one leads elsewhere.
-    fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        if !path.is_absolute() {
-            return Some(path);
-        }
-        let stripped = path.strip_prefix(&self.path);
-        stripped.or_else(|_| path.strip_prefix(&self.given)).ok()
-    }
 }
 
 #[cfg(test)]

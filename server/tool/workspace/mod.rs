@@ -34,6 +34,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use super::editor::Buffer;
 
 mod guard;
+mod inside;
 mod meant;
 mod names;
 pub(super) mod protected;

@@ -55,7 +55,11 @@ class Screen:
         return shown
 
     def keys(self, *keys: str) -> None:
-        subprocess.run([*self.tmux, "send-keys", "-t", "a", *keys], check=True)
+        for key in keys:
+            subprocess.run([*self.tmux, "send-keys", "-t", "a", key], check=True)
+            if key == "Escape":
+                # What follows it at once would be a key with Alt.
+                time.sleep(0.3)
 
     def types(self, text: str) -> None:
         subprocess.run([*self.tmux, "send-keys", "-l", "-t", "a", text], check=True)
@@ -143,7 +147,7 @@ def choose(screen: Screen, action: str) -> None:
     """Goes down a menu of Helix to this action."""
     lines = [line for line in screen.sees(action).splitlines() if "Aside: " in line]
     place = next(at for at, line in enumerate(lines) if action in line)
-    screen.keys(*["Down"] * (place + 1), "Enter")
+    screen.keys(*["Down"] * place, "Enter")
 
 
 def test_helix_shows_an_answer_and_ends_its_spinner(helix: str, tmp_path: Path) -> None:
@@ -241,6 +245,8 @@ def test_eglot_is_told_how_an_edit_can_run(emacs: str, tmp_path: Path) -> None:
     screen = desk.emacs(emacs)
     try:
         asks_emacs(screen, "Aside: fix")
+        screen.sees("Proceed? (y or n)")
+        screen.keys("y")
         screen.sees("new = 2")
         screen.sees("It is new now.")
     finally:

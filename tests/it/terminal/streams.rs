@@ -97,7 +97,8 @@ fn the_terminal_is_asked_wherever_the_streams_lead() {
     ] {
         let world = TestWorld::new();
         let model = world.script(ASKING);
-        let shell = format!(r#"exec "$@" >"$OUT" {streams}"#);
+        // The shell stays, for a terminal that no program has open is gone.
+        let shell = format!(r#""$@" >"$OUT" {streams}; exit $?"#);
         let elsewhere = PtyStart {
             shell: &shell,
             ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])

@@ -88,7 +88,7 @@ fn without_pages_the_answer_is_a_message_and_the_rest_is_logged() {
     let rest = client.expect("window/logMessage");
     let end = client.expect("window/showMessage");
     assert_eq!(end["params"]["type"], 3);
-    assert!(message(&end).len() <= 1000);
+    assert!(message(&end).encode_utf16().count() <= 1000);
     // What is read first is the answer, and where all of it is.
     let page = world.folder().join("state/aside/answer.md");
     let begins = format!("(All of it is in {}.) line 0000\nline 0001", page.display());

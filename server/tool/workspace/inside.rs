@@ -1,0 +1,53 @@
+//! From a name to the path from the root that it means.
+
+use std::path::{Component, Path, PathBuf};
+
+use aside_base::environment;
+
+use super::{
+    PathError, Workspace,
+    meant::{Meaningless, NameGround, meant},
+};
+
+impl Workspace {
+    /// Converts a path for opening beneath the root.
+    pub(super) fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
+        let outside = || PathError::Outside(path.to_owned());
+        let home = environment::variable("HOME").map(PathBuf::from);
+        let ground = NameGround {
+            exists: &|path| {
+                let beneath = self.beneath(path);
+                beneath.is_some_and(|path| self.dir.symlink_metadata(path).is_ok())
+            },
+            root: &self.path,
+            home: home.as_deref(),
+        };
+        let named = meant(path, &ground).map_err(|why| match why {
+            Meaningless::Outside => outside(),
+            Meaningless::Unlikely(why) => PathError::NoName {
+                path: path.to_owned(),
+                why,
+            },
+        })?;
+        let inside = self.beneath(&named).ok_or_else(outside)?;
+        // A leading `..` can only lead out; later ones are decided by the descriptor.
+        if inside.components().next() == Some(Component::ParentDir) {
+            return Err(outside());
+        }
+        let empty = inside.as_os_str().is_empty();
+        Ok(if empty {
+            PathBuf::from(".")
+        } else {
+            inside.to_owned()
+        })
+    }
+
+    /// The path from the root of a relative or absolute one; none where an absolute one leads elsewhere.
+    fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        if !path.is_absolute() {
+            return Some(path);
+        }
+        let stripped = path.strip_prefix(&self.path);
+        stripped.or_else(|_| path.strip_prefix(&self.given)).ok()
+    }
+}
