@@ -98,7 +98,11 @@ impl TurnHistory {
             Event::Learned { model, refuses } => {
                 self.learned.push((model.clone(), refuses.clone()));
             }
-            Event::Compacted { usage, .. } => self.usage.count(usage),
+            Event::Compacted { usage, .. } => {
+                self.usage.count(usage);
+                // What the summary left out has to be looked up again.
+                self.repetition.lift();
+            }
             Event::TurnStart
             | Event::UserMessage { .. }
             | Event::LateAnswer { .. }

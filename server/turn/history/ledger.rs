@@ -65,20 +65,24 @@ struct LedgerQuestion {
 }
 
 /// Sections of the ledger, in the order in which they are printed.
-const SECTIONS: [(&str, fn(&LedgerSubject) -> bool); 4] = [
-    ("Messages of the user", |subject| {
-        matches!(subject, LedgerSubject::Message)
-    }),
-    ("Questions and their answers", |subject| {
-        matches!(subject, LedgerSubject::Question { .. })
-    }),
-    ("Permissions in force, and refusals", |subject| {
-        matches!(subject, LedgerSubject::Decision(_))
-    }),
-    ("Files that were changed", |subject| {
-        matches!(subject, LedgerSubject::File(_))
-    }),
+const SECTIONS: [&str; 4] = [
+    "Messages of the user",
+    "Questions and their answers",
+    "Permissions in force, and refusals",
+    "Files that were changed",
 ];
+
+impl LedgerSubject {
+    /// Place of its section among [`SECTIONS`].
+    fn section(&self) -> usize {
+        match self {
+            Self::Message => 0,
+            Self::Question { .. } => 1,
+            Self::Decision(_) => 2,
+            Self::File(_) => 3,
+        }
+    }
+}
 
 impl Ledger {
     /// Applies an event of the conversation.
@@ -166,8 +170,9 @@ impl Ledger {
                 "Left out for want of room: {superseded} entries that later ones supersede, and {old} of the oldest."
             );
         }
-        for (title, is_of) in SECTIONS {
-            let mut of = kept.iter().filter(|entry| is_of(&entry.subject)).peekable();
+        for (place, title) in SECTIONS.into_iter().enumerate() {
+            let is_of = |entry: &&&LedgerEntry| entry.subject.section() == place;
+            let mut of = kept.iter().filter(is_of).peekable();
             if of.peek().is_some() {
                 let _ = writeln!(text, "\n## {title}");
             }
