@@ -63,10 +63,8 @@ impl Checker {
                 self.life.live.insert((*key, *number));
                 self.asks(*key, question);
             }
-            Input::LiveWithdrawn(key, number) => {
-                if self.life.live.remove(&(*key, *number)) {
-                    self.counts.add("live question taken back");
-                }
+            Input::LiveWithdrawn(key, number) if self.life.live.remove(&(*key, *number)) => {
+                self.counts.add("live question taken back");
             }
             Input::Answer(prompt, answer) => self.answer(prompt, answer),
             Input::Cancel if self.life.end.is_none() => {
