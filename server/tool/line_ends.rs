@@ -12,9 +12,6 @@ use std::ops::Range;
 
 use aside_base::diff::counterparts;
 
-/// The byte order mark, which is of the file and not of its text.
-const MARK: char = '\u{feff}';
-
 /// The line ends of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineEnds {
@@ -39,9 +36,9 @@ impl LineEnds {
     }
 }
 
-/// The byte order mark of a text, and the rest.
+/// The byte order mark of a text, and the rest. The mark is of the file and not of its text.
 pub(super) fn split_mark(text: &str) -> (&str, &str) {
-    let mark = text.len() - text.strip_prefix(MARK).unwrap_or(text).len();
+    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     text.split_at(mark)
 }
 
