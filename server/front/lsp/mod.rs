@@ -5,6 +5,7 @@
 //! | `server` | the service for tower-lsp: LSP's methods, and the routes of the protocol's own |
 //! | `methods` | the handlers, one file a group of methods |
 //! | `turns` | the start of a turn, its display to the client, and settings that apply to a running turn |
+//! | `progress` | a turn's progress while it runs, in what LSP has |
 //! | `connection` | the state of a connection; empty before `initialize` |
 //! | `fallback` | prompts and turns for a client without the `aside` capability |
 //! | `status` | the health of the server, for a status line |
@@ -27,6 +28,7 @@ mod fallback;
 mod handles;
 mod methods;
 mod pending;
+mod progress;
 mod server;
 mod settings;
 mod status;

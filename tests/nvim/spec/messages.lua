@@ -182,3 +182,19 @@ test(
     vim.o.cmdheight = 1
   end
 )
+
+test('a turn shows its progress as other language servers do', {
+  script = '[[reply]]\nsay = [{ text = "I answer." }]\ndelay_ms = 200',
+}, function()
+  local kinds, title = {}, nil
+  local watch = vim.api.nvim_create_autocmd('LspProgress', {
+    callback = function(event)
+      local value = event.data.params.value
+      kinds[#kinds + 1], title = value.kind, title or value.title
+    end,
+  })
+  T.ask('Aside ask go')
+  T.wait('it is over', function() return kinds[#kinds] == 'end' end)
+  vim.api.nvim_del_autocmd(watch)
+  T.equal({ kinds[1], title }, { 'begin', 'Aside: go' })
+end)

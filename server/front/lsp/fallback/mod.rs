@@ -10,7 +10,6 @@
 //! | `gate` | one message at a time, and how long it holds up the next |
 //! | [`pages`] | files that the client is shown |
 //! | [`written`] | pages to write an answer or a message in |
-//! | [`progress`] | a turn's progress while it runs |
 //! | [`transcript`] | a turn's notices, its end, and the transcript |
 //! | `sentence` | whatever is shown to a person is a sentence |
 //! | [`undone`] | the report of a turn that was taken back (pure) |
@@ -24,7 +23,6 @@ pub(super) mod actions;
 mod gate;
 pub(super) mod messages;
 pub(super) mod pages;
-pub(super) mod progress;
 pub(super) mod prompts;
 mod sentence;
 pub(super) mod shown;

@@ -19,7 +19,7 @@ use crate::front::{relay::prompts::PendingPrompt, uri::file_of};
 
 /// State of a fallback client, and the parts of the connection that are used to show it.
 pub(in crate::front::lsp) struct Fallback {
-    pub(super) handles: Handles,
+    pub(in crate::front::lsp) handles: Handles,
     /// Prompts wait here for their turn.
     pub(super) gate: Gate,
     /// Of conversations in which a turn runs.

@@ -9,13 +9,12 @@ use aside_session::{
     replay,
 };
 use aside_turn::record::{Level, Outcome};
-use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
 
 use super::{
     super::tower::error::text,
     messages::{cut, units},
-    pages, progress,
+    pages,
     state::Fallback,
 };
 use crate::{
@@ -34,8 +33,6 @@ const SHOWN: usize = 1000;
 /// Shows a fallback client how a turn goes.
 pub(in crate::front::lsp) struct FallbackTurn {
     at: Arc<Fallback>,
-    line: watch::Sender<String>,
-    last: progress::LastLine,
     /// What was said of the turn, in a client that shows one message at a time.
     said: Vec<String>,
 }
@@ -61,8 +58,6 @@ impl FallbackTurn {
         }
         Some(Self {
             at: at.clone(),
-            line: progress::start(at, turn),
-            last: progress::LastLine::default(),
             said: Vec::new(),
         })
     }
@@ -84,9 +79,6 @@ impl FallbackTurn {
                         .await;
                 }
             }
-        }
-        if let Some(line) = self.last.update(update) {
-            self.line.send_replace(line);
         }
     }
 

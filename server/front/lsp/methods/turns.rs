@@ -15,8 +15,8 @@ use super::{
     super::{
         connection::LspConnection,
         documents::{attachments, editor::OpenEditor},
-        fallback::progress::cancelled_turn,
         pending::ExpectedId,
+        progress::cancelled_turn,
         settings::EditorWorkspace,
         turns::start::{AskedTurn, begin_turn},
     },

@@ -16,6 +16,7 @@ use crate::{
             client::reply::ReplyError,
             connection::LspConnection,
             fallback::{self, transcript::FallbackTurn},
+            progress::TurnProgress,
         },
         notices::{TrustWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
@@ -42,6 +43,8 @@ pub(super) struct ClientView {
     turn: TurnRef,
     /// Number of the last update.
     seq: u64,
+    /// Display in what LSP has, until the turn is over.
+    progress: Option<TurnProgress>,
     /// Display for a fallback client.
     fallback: Option<FallbackTurn>,
 }
@@ -51,6 +54,7 @@ impl ClientView {
     pub(super) async fn start(at: Arc<LspConnection>, turn: TurnRef) -> Self {
         Self {
             fallback: FallbackTurn::start(&at.fallback, &turn).await,
+            progress: Some(TurnProgress::start(&at.fallback.handles, &turn)),
             at,
             turn,
             seq: 0,
@@ -77,6 +81,9 @@ impl TurnView for ClientView {
             wire::Update::Title { title } => Some(title.clone()),
             _ => None,
         };
+        if let Some(progress) = &mut self.progress {
+            progress.update(&update);
+        }
         if let Some(fallback) = &mut self.fallback {
             fallback.update(&update).await;
         } else {
@@ -142,6 +149,7 @@ impl TurnView for ClientView {
     }
 
     async fn end(&mut self, completed: Option<TurnCompleted>) {
+        self.progress = None;
         self.at.fallback.titles.forget(&self.turn.conversation_id);
         if let Some(fallback) = self.fallback.take() {
             fallback.end(completed.as_ref()).await;

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{able, ask, asking, bare, calling, command, ends, message, prompt};
-use crate::{lsp::client::Client, world::TestWorld};
+use crate::{
+    lsp::client::{Client, answer, prompts},
+    world::TestWorld,
+};
 
 fn progress(client: &mut Client) -> Value {
     client.expect("$/progress")["params"].clone()
@@ -34,6 +37,25 @@ fn a_turn_has_progress_that_ends_with_it() {
             kind => break assert_eq!(kind, Some("end")),
         }
     }
+}
+
+#[test]
+fn a_client_that_speaks_aside_is_shown_progress_too() {
+    let world = TestWorld::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut abilities = prompts();
+    abilities["window"] = json!({ "workDoneProgress": true });
+    let mut client = Client::start(&world, &script, abilities);
+    client.turn(json!({ "message": "Go" }));
+    let create = client.expect("window/workDoneProgress/create");
+    client.reply(&create, Value::Null);
+    let begin = progress(&mut client);
+    assert_eq!(begin["value"]["title"], "Aside: Go");
+    let report = progress(&mut client);
+    assert_eq!(report["value"]["message"], "waits for you: Push?");
+    let prompt = client.expect("aside/prompt");
+    client.reply(&prompt, answer(true));
+    while progress(&mut client)["value"]["kind"] != "end" {}
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The progress of a turn: its title, the last line that was said, and a way to cancel it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use aside_base::visible::one_line;
 use tokio::{sync::watch, time::sleep};
@@ -10,7 +10,7 @@ use tower_lsp::lsp_types::{
     request::WorkDoneProgressCreate,
 };
 
-use super::{messages::cut, state::Fallback};
+use super::{fallback::messages::cut, handles::Handles};
 use crate::{
     engine::blocking,
     front::{
@@ -28,35 +28,49 @@ const ENOUGH: usize = 64 * 1024;
 /// UTF-16 units of a line that are shown.
 const WIDTH: usize = 100;
 
-/// Shows a turn's progress until the sender of its last line is dropped.
-pub(super) fn start(at: &Arc<Fallback>, turn: &TurnRef) -> watch::Sender<String> {
-    let (tell, line) = watch::channel(String::new());
-    if at.handles.client.can().shows_progress() {
-        at.handles
-            .tasks
-            .spawn("progress", show(at.clone(), turn.clone(), line));
+/// The progress of a turn, which is over when this is dropped.
+pub(super) struct TurnProgress {
+    line: watch::Sender<String>,
+    last: LastLine,
+}
+
+impl TurnProgress {
+    /// Shows that a turn runs, where the client can show it.
+    pub(super) fn start(handles: &Handles, turn: &TurnRef) -> Self {
+        let (tell, line) = watch::channel(String::new());
+        if handles.client.can().shows_progress() {
+            handles
+                .tasks
+                .spawn("progress", show(handles.clone(), turn.clone(), line));
+        }
+        Self {
+            line: tell,
+            last: LastLine::default(),
+        }
     }
-    tell
+
+    /// Takes in what happened.
+    pub(super) fn update(&mut self, update: &Update) {
+        if let Some(line) = self.last.update(update) {
+            self.line.send_replace(line);
+        }
+    }
 }
 
 /// The turn that a progress token belongs to.
-pub(in crate::front::lsp) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
+pub(super) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
     match token {
         ProgressToken::String(token) => token.strip_prefix(TOKEN),
         ProgressToken::Number(_) => None,
     }
 }
 
-async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String>) {
+async fn show(at: Handles, turn: TurnRef, mut line: watch::Receiver<String>) {
     let token = ProgressToken::String(format!("{TOKEN}{}", turn.turn_id));
     let params = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = at
-        .handles
-        .client
-        .request::<WorkDoneProgressCreate>(params)
-        .await;
+    let created = at.client.request::<WorkDoneProgressCreate>(params).await;
     if created.is_err() {
         return;
     }
@@ -73,7 +87,7 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
             message: Some(line.borrow_and_update().clone()),
             percentage: None,
         };
-        at.handles.client.room(ENOUGH).await;
+        at.client.room(ENOUGH).await;
         tell(&at, &token, WorkDoneProgress::Report(report)).await;
         sleep(PACE).await;
     }
@@ -81,19 +95,16 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
     tell(&at, &token, WorkDoneProgress::End(end)).await;
 }
 
-async fn tell(at: &Arc<Fallback>, token: &ProgressToken, value: WorkDoneProgress) {
+async fn tell(at: &Handles, token: &ProgressToken, value: WorkDoneProgress) {
     let params = ProgressParams {
         token: token.clone(),
         value: ProgressParamsValue::WorkDone(value),
     };
-    at.handles
-        .client
-        .notify::<notification::Progress>(params)
-        .await;
+    at.client.notify::<notification::Progress>(params).await;
 }
 
-async fn title(at: &Fallback, conversation: String) -> String {
-    let workspace = at.handles.workspace.clone();
+async fn title(at: &Handles, conversation: String) -> String {
+    let workspace = at.workspace.clone();
     let listed = blocking(move || -> Result<_> {
         let (conversation, _) = workspace.conversation(&conversation)?;
         conversation.listed().map_err(internal)
@@ -110,14 +121,14 @@ async fn title(at: &Fallback, conversation: String) -> String {
 
 /// The last line that a turn said.
 #[derive(Debug, Default)]
-pub(super) struct LastLine {
+struct LastLine {
     /// The text of the step from its last line on.
     text: String,
 }
 
 impl LastLine {
     /// Takes in what happened, and gives the line that is now the last; `None` where that is no news.
-    pub(super) fn update(&mut self, update: &Update) -> Option<String> {
+    fn update(&mut self, update: &Update) -> Option<String> {
         let line = match update {
             Update::Text { text, .. } => return self.piece(text),
             Update::ToolCall {
