@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{
     CallPlan, Planning, ToolRun,
+    editor::changed_lines,
     frame::{EditBase, KnownFile, WrittenTo},
     line_ends,
     workspace::TextFile,
@@ -78,6 +79,10 @@ impl FileChange {
         let base = old.as_ref().filter(|_| self.follows).map(|old| EditBase {
             path: path.clone(),
             hash: old.hash.clone(),
+            lines: old
+                .buffer
+                .as_ref()
+                .map(|_| changed_lines(&old.text, &self.new)),
         });
         let reasons: Vec<String> = reasons.collect();
         planning
@@ -102,14 +107,15 @@ impl FileChange {
         if put == WrittenTo::Cancelled {
             return Ok(ToolOutcome::Stopped);
         }
-        let mut seen = run.context.seen();
-        if let Some(before) = old {
-            seen.edited(&self.file.path, &before.hash, &after);
-        }
-        let details = seen.note(&self.file.path, &after);
-        drop(seen);
         let mut output = self.output_for_model(&text, &put);
-        output.details = Some(details);
+        // What the user typed, the model has not read.
+        if !self.file.moved && put != WrittenTo::BesideTyping {
+            let mut seen = run.context.seen();
+            if let Some(before) = old {
+                seen.edited(&self.file.path, &before.hash, &after);
+            }
+            output.details = Some(seen.note(&self.file.path, &after));
+        }
         Ok(ToolOutcome::Success(output))
     }
 
@@ -142,7 +148,12 @@ impl FileChange {
         };
         let mut content = format!("{verb} `{}`.", self.file.path);
         match put {
+            WrittenTo::OnDisk | WrittenTo::Saved | WrittenTo::Cancelled if self.file.moved => content
+                .push_str("\nIt has other changes since you read it; read it again before you rely on other parts."),
             WrittenTo::OnDisk | WrittenTo::Saved | WrittenTo::Cancelled => {}
+            WrittenTo::BesideTyping => content.push_str(
+                "\nThe user types in it, so it has other changes, too, and is not saved; read it again before you rely on other parts.",
+            ),
             WrittenTo::SavedOtherwise => content.push_str(
                 "\nThe editor changed it when it saved it; read the file again before you change it.",
             ),

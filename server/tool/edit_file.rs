@@ -70,12 +70,20 @@ impl BlockingTool for EditFile {
                 .invalid("`old_text` and `new_text` are the same")
                 .into());
         }
-        let file = planning.known(&self.path)?;
+        let file = planning.known_before(&self.path)?;
         let path = file.path.clone();
         let Some(old) = file.old.as_ref() else {
             return Err(format!("There is no `{path}`; create it with write_file.").into());
         };
         let places = line_ends::places(&old.text, &self.old_text, PLACES + 1);
+        // Which of several was meant was said of the text that the model read.
+        let file = match places.len() {
+            0 | 1 => file,
+            _ => file.unmoved()?,
+        };
+        let Some(old) = file.old.as_ref() else {
+            return Err(format!("There is no `{path}`; create it with write_file.").into());
+        };
         let chosen = match places.as_slice() {
             [] => {
                 return Err(format!(

@@ -17,7 +17,10 @@
 //!
 //! A text that counts and is not the one that the model read is not changed: the model reads it first.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -202,6 +205,61 @@ pub enum EditError {
     /// The call was cancelled. Nobody knows what was changed.
     #[error("the edit was cancelled")]
     Cancelled,
+}
+
+/// The text `now` with the change from `base` to `new`, where the user typed in other lines of `base` meanwhile. `None`
+/// where the same lines were changed.
+#[must_use]
+pub fn carried(base: &str, new: &str, now: &str) -> Option<String> {
+    let (base, new, now) = (lines(base), lines(new), lines(now));
+    let (edit, put) = differing(&base, &new);
+    let (typed, there) = differing(&base, &now);
+    let at = if typed.is_empty() && there.is_empty() {
+        edit.start
+    } else if edit == typed {
+        return None;
+    } else if edit.end <= typed.start {
+        edit.start
+    } else if typed.end <= edit.start {
+        edit.start + there.len() - typed.len()
+    } else {
+        return None;
+    };
+    let parts = [&now[..at], &new[put], &now[at + edit.len()..]];
+    Some(parts.concat().concat())
+}
+
+/// Whether `now` has the change from `base` to `new`, and beside it only what the user typed in other lines.
+#[must_use]
+pub fn is_kept(base: &str, new: &str, now: &str) -> bool {
+    let (base, new, now) = (lines(base), lines(new), lines(now));
+    let (_, put) = differing(&base, &new);
+    let (typed, _) = differing(&new, &now);
+    // Lines that were taken away leave no trace: what is typed right there may be those.
+    let apart = usize::from(put.is_empty());
+    put.end + apart <= typed.start || typed.end + apart <= put.start
+}
+
+/// The lines that a change takes away, and those that it puts there: what of it stays the same wherever they are.
+#[must_use]
+pub fn changed_lines(old: &str, new: &str) -> [String; 2] {
+    let (old, new) = (lines(old), lines(new));
+    let (gone, put) = differing(&old, &new);
+    [old[gone].concat(), new[put].concat()]
+}
+
+/// The lines from the first that differs to the last, in the one text and in the other.
+fn differing(one: &[&str], other: &[&str]) -> (Range<usize>, Range<usize>) {
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let first = one.iter().zip(other).take_while(same).count();
+    let (left, right) = (&one[first..], &other[first..]);
+    let last = left.iter().rev().zip(right.iter().rev());
+    let last = last.take_while(same).count();
+    (first..one.len() - last, first..other.len() - last)
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ struct FakeEditor {
     open: Mutex<OpenDocument>,
     /// What it says to each edit, in place of doing it.
     refuses: Option<EditError>,
+    /// What the user types before the first edit comes.
+    types: Mutex<Option<String>>,
     /// What is wrong with saving.
     unsaved: Option<&'static str>,
     /// The text that it made of each edit.
@@ -33,6 +35,7 @@ impl FakeEditor {
             name,
             open: Mutex::new(OpenDocument { text, buffer }),
             refuses: None,
+            types: Mutex::default(),
             unsaved: None,
             made: Mutex::default(),
         }
@@ -64,6 +67,11 @@ impl Editor for FakeEditor {
             return Err(no.clone());
         }
         let mut open = self.open.lock().unwrap();
+        if let Some(typed) = self.types.lock().unwrap().take() {
+            open.text = typed;
+            open.buffer.version += 1;
+            return Err(EditError::Refused(None));
+        }
         assert_eq!(
             (edit.version, edit.base),
             (open.buffer.version, open.text.as_str())
@@ -207,5 +215,81 @@ async fn the_model_is_told_what_came_of_its_edit() {
                 .collect::<Vec<_>>(),
             [expected]
         );
+    }
+}
+
+#[test]
+fn a_change_is_carried_to_where_its_lines_are_now() {
+    let base = "one\ntwo\nthree\nfour\n";
+    for (new, now, expected) in [
+        (
+            "one\n2\nthree\nfour\n",
+            "zero\none\ntwo\nthree\nfour\n",
+            Some("zero\none\n2\nthree\nfour\n"),
+        ),
+        (
+            "one\n2\nthree\nfour\n",
+            "one\ntwo\nthree\nfour x\n",
+            Some("one\n2\nthree\nfour x\n"),
+        ),
+        (
+            "one\n2\nthree\nfour\n",
+            "one\ntwo\n3\nfour\n",
+            Some("one\n2\n3\nfour\n"),
+        ),
+        ("one\n2\nthree\nfour\n", base, Some("one\n2\nthree\nfour\n")),
+        (
+            "one\nthree\nfour\n",
+            "one x\ntwo\nthree\nfour\n",
+            Some("one x\nthree\nfour\n"),
+        ),
+        (
+            "one\nand\ntwo\nthree\nfour\n",
+            "one\ntwo\nthree\n",
+            Some("one\nand\ntwo\nthree\n"),
+        ),
+        ("one\n2\nthree\nfour\n", "one\ntwo x\nthree\nfour\n", None),
+        ("one\n2\nthree\nfour\n", "", None),
+        (
+            "one\nand\ntwo\nthree\nfour\n",
+            "one\nor\ntwo\nthree\nfour\n",
+            None,
+        ),
+    ] {
+        let carried = carried(base, new, now);
+        assert_eq!(carried.as_deref(), expected, "{new:?} {now:?}");
+        if let Some(carried) = carried {
+            assert!(is_kept(base, new, new), "{new:?}");
+            let deletes = new == "one\nthree\nfour\n";
+            assert!(
+                is_kept(base, new, &carried) || deletes,
+                "{new:?} {carried:?}"
+            );
+        }
+        assert!(!is_kept(base, new, now), "{new:?} {now:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_between_the_plan_and_the_edit_stays() {
+    let beside = "ok: Changed `a.txt`.\nThe user types in it, so it has other changes, too, and is not saved; read it \
+                  again before you rely on other parts.";
+    for (typed, text, told) in [
+        ("zero\none\ntwo\n", "zero\none\n2\n", beside),
+        (
+            "one\ntwo x\n",
+            "one\ntwo x\n",
+            "error: `a.txt`: the editor refused the edit.",
+        ),
+    ] {
+        let fake = FakeEditor::new("a.txt", "one\ntwo\n");
+        *fake.types.lock().unwrap() = Some(typed.to_owned());
+        let (trial, editor) = trial(fake);
+        trial
+            .check("read_file", json!({"path": "a.txt"}), "ok: one\ntwo\n")
+            .await;
+        let edit = json!({"path": "a.txt", "old_text": "two", "new_text": "2"});
+        trial.check("edit_file", edit, told).await;
+        assert_eq!(editor.open.lock().unwrap().text, text);
     }
 }

@@ -74,6 +74,9 @@ pub struct EditBase {
     pub path: String,
     /// The SHA-256 of the text.
     pub hash: String,
+    /// Of a file that is open in the editor, the lines that change. The edit means the same after what the user types in
+    /// other lines.
+    pub lines: Option<[String; 2]>,
 }
 
 /// The work of a plan.
@@ -159,6 +162,14 @@ impl Planning {
     /// # Errors
     /// Text for the model: tools do not write there, or the model does not know the text of the file.
     pub fn known(&self, path: &str) -> Result<KnownFile, String> {
+        self.known_before(path)?.unmoved()
+    }
+
+    /// Finds a file to change, which the model read; if it is open in the editor, the user may have gone on in it since.
+    ///
+    /// # Errors
+    /// Text for the model: tools do not write there, or the model does not know the text of the file.
+    pub fn known_before(&self, path: &str) -> Result<KnownFile, String> {
         let seen = |path: &str| self.context.seen().hash(path).map(str::to_owned);
         self.context.files.known(path, seen)
     }
@@ -323,8 +334,8 @@ impl CallPlan {
         self.shown().digest == shown.digest || self.follows(shown)
     }
 
-    /// Whether only edits of tools lie between the shown plan and this one. A person's own text is for the very text
-    /// that was shown.
+    /// Whether only edits of tools lie between the shown plan and this one, or in an open document what the user typed in
+    /// other lines. A person's own text is for the very text that was shown.
     fn follows(&self, shown: &ShownPlan) -> bool {
         let Planning { work, context, .. } = &self.planning;
         let (Some(now), Some(before)) = (&self.base, &shown.base) else {
@@ -332,7 +343,8 @@ impl CallPlan {
         };
         work.new_text.is_none()
             && now.path == before.path
-            && context.seen().leads(&now.path, &before.hash, &now.hash)
+            && (now.lines.is_some() && now.lines == before.lines
+                || context.seen().leads(&now.path, &before.hash, &now.hash))
     }
 
     /// Does the work.

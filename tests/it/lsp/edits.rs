@@ -274,13 +274,58 @@ fn an_approval_is_for_the_text_that_was_shown() {
     editor.start("ask");
     let prompt = editor.client.expect("aside/prompt");
     assert_eq!(prompt["params"]["preview"]["version"], 3);
-    editor.shows(4, "one\ntwo\nthree\n");
+    editor.shows(4, "one\ntwo or three\n");
     let yes = json!({ "action": "answer", "answer": "once" });
     editor.client.reply(&prompt, yes);
-    assert_eq!(
-        editor.told("edit"),
-        "`a.txt` changed since you read it; read it again before you change it."
+    let told = editor.told("edit");
+    assert!(
+        told.starts_with("What this call would do changed"),
+        "{told}"
     );
+}
+
+#[test]
+fn what_the_user_types_in_other_lines_is_in_no_edits_way() {
+    let mut editor = EditingClient::new(EDITS, true);
+    editor.open("a.txt", OLD);
+    editor.start("ask");
+    let prompt = editor.client.expect("aside/prompt");
+    editor.shows(2, "one\ntwo\nthree\n");
+    let yes = json!({ "action": "answer", "answer": "once" });
+    editor.client.reply(&prompt, yes);
+    // Typed before the editor made the edit: it refuses, and is told of the same edit in the text as it is now.
+    let request = editor.client.expect("workspace/applyEdit");
+    editor.shows(3, "one\ntwo\nthree\nfour\n");
+    let no = json!({ "applied": false, "failureReason": "it was changed meanwhile" });
+    editor.client.reply(&request, no);
+    // Told of together with what was typed next.
+    editor.applies(3, "one\n2\nthree\nfour\nfive\n");
+    let told = editor.told("edit");
+    assert!(
+        told.starts_with("Changed `a.txt`.\nThe user types in it"),
+        "{told}"
+    );
+    assert_eq!(
+        editor.world.read("a.txt"),
+        OLD,
+        "nothing is saved that the user types"
+    );
+}
+
+#[test]
+fn a_file_that_the_user_changed_elsewhere_since_it_was_read_is_edited() {
+    let mut editor = EditingClient::new(EDITS, true);
+    editor.open("a.txt", OLD);
+    editor.start("ask");
+    let prompt = editor.client.expect("aside/prompt");
+    editor.shows(2, "zero\none\ntwo\n");
+    let yes = json!({ "action": "answer", "answer": "once" });
+    editor.client.reply(&prompt, yes);
+    let request = editor.client.expect("workspace/applyEdit");
+    editor.shows(3, "zero\none\n2\n");
+    editor.client.reply(&request, json!({ "applied": true }));
+    let told = editor.told("edit");
+    assert!(told.starts_with("Changed `a.txt`."), "{told}");
 }
 
 #[test]

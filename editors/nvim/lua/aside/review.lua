@@ -25,6 +25,7 @@ local Review = {}
 Review.__index = Review
 
 local CHANGED = 'the text changed since: taking it lets the model read it again'
+local MOVED = 'other lines changed since: take or refuse it as a whole'
 local sight = vim.api.nvim_create_namespace('aside.sight')
 
 ---@return aside.Hunk[] none where the prompt is about something else
@@ -90,7 +91,9 @@ function Review:draw_inline()
   self:erase()
   page.close(self.prompt.promptId)
   self.base, self.hunks = base, hunks
-  shown = Shown.new(buf, hunks, self.prompt.label .. (base ~= self.ours and ' · ' .. CHANGED or ''))
+  -- A replacement of one text is the same wherever that is; any other change is of the text that the model knows.
+  local moved = base ~= self.ours and (self.prompt.tool.name == 'edit_file' and MOVED or CHANGED)
+  shown = Shown.new(buf, hunks, self.prompt.label .. (moved and ' · ' .. moved or ''))
   self.shown = shown
   local check = vim.schedule_wrap(function()
     if self.shown == shown and text_of(buf, self.prompt.preview) ~= base then self:follow() end

@@ -12,7 +12,7 @@ use std::{
 
 use aside_base::visible::short_line;
 use aside_tool::editor::{
-    Applied, Buffer, BufferEdit, Doubt, EditError, Editor, EditorView, OpenDocument,
+    Applied, Buffer, BufferEdit, Doubt, EditError, Editor, EditorView, OpenDocument, is_kept,
 };
 use futures_util::FutureExt;
 use tokio::{
@@ -139,7 +139,17 @@ async fn apply(
     });
     let confirmed = confirmed(seen, reply.map(edit_reply), cancelled).await;
     documents.give_up(&uri);
-    confirmed
+    match confirmed {
+        // The client told of the edit together with what the user typed.
+        Err(EditError::Unconfirmed) => {
+            let now = documents.get(&uri);
+            match now.is_some_and(|now| is_kept(edit.base, edit.new, &now.text)) {
+                true => Ok(()),
+                false => Err(EditError::Unconfirmed),
+            }
+        }
+        other => other,
+    }
 }
 
 fn edit_reply(

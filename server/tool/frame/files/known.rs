@@ -1,5 +1,7 @@
 //! Files that a tool changes: only over the text that the model knows.
 
+use std::path::Path;
+
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
@@ -7,10 +9,13 @@ use aside_base::{digest::sha256, visible::short_line};
 
 use super::{Files, TextSource};
 use crate::{
-    editor::{Applied, Buffer, BufferEdit, EditError, EditorView},
+    editor::{Applied, Buffer, BufferEdit, EditError, Editor, EditorView, carried},
     line_ends::alike,
     workspace::{PathError, TextFile},
 };
+
+/// How often an edit is made anew where the user types meanwhile.
+const TRIES: u32 = 8;
 
 /// The file that the model is about to change.
 pub struct KnownFile {
@@ -20,6 +25,8 @@ pub struct KnownFile {
     pub old: Option<TextFile>,
     /// The reason why a person must be asked, whatever the mode.
     pub must_ask: Option<String>,
+    /// The text is that of an open document, and not the one that the model read.
+    pub moved: bool,
     /// The turn to edit. Each edit starts from the text that the one before left.
     _turn: OwnedMutexGuard<()>,
 }
@@ -35,6 +42,8 @@ pub enum WrittenTo {
     SavedOtherwise,
     /// In the editor, unsaved for this reason.
     Unsaved(String),
+    /// In the editor, beside what the user typed meanwhile, unsaved.
+    BesideTyping,
     /// Unknown: the call was cancelled while the editor was asked.
     Cancelled,
 }
@@ -46,7 +55,8 @@ impl Files {
         self.workspace.uri(path)
     }
 
-    /// Finds a file to change, with the text whose hash the model has `seen` last. Waits for the edits before.
+    /// Finds a file to change, with the text whose hash the model has `seen` last, or that of an open document. Waits for
+    /// the edits before.
     ///
     /// # Errors
     /// Text for the model: tools do not write there, or the model does not know the text of the file.
@@ -63,16 +73,17 @@ impl Files {
             _ => None,
         };
         let reasons: Vec<String> = place.must_ask.into_iter().chain(doubt).collect();
-        let file = |path: String, old: Option<TextFile>| KnownFile {
+        let file = |path: String, old: Option<TextFile>, moved: bool| KnownFile {
             path,
             old,
             must_ask: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            moved,
             _turn: turn,
         };
         let source = match (view, place.old) {
             (EditorView::Document(document), _) => TextSource::Document(document),
             (view, Some(opened)) => TextSource::of(opened, view),
-            (_, None) => return Ok(file(place.path, None)),
+            (_, None) => return Ok(file(place.path, None, false)),
         };
         // Checked before the text is read: a text that the model never read is not compared with anything either.
         let Some(seen) = seen(&place.path) else {
@@ -82,14 +93,26 @@ impl Files {
             ));
         };
         let old = source.text(place.path)?;
-        match old.hash == seen {
-            true => Ok(file(old.path.clone(), Some(old))),
-            false => Err(PathError::Stale(old.path).into()),
+        let moved = old.hash != seen;
+        match moved && old.buffer.is_none() {
+            false => Ok(file(old.path.clone(), Some(old), moved)),
+            true => Err(PathError::Stale(old.path).into()),
         }
     }
 }
 
 impl KnownFile {
+    /// The file, if its text is the one that the model read.
+    ///
+    /// # Errors
+    /// Text for the model: it is another one.
+    pub fn unmoved(self) -> Result<Self, String> {
+        match self.moved {
+            true => Err(PathError::Stale(self.path).into()),
+            false => Ok(self),
+        }
+    }
+
     /// Puts a text in the place of the known one. Returns also the hash of the text that is there now, where that is this
     /// one in other line ends.
     ///
@@ -137,19 +160,14 @@ impl KnownFile {
             return Err(PathError::Stale(self.path.clone()).into());
         };
         let path = files.root().join(&self.path);
-        let edit = BufferEdit {
-            path: &path,
-            version: buffer.version,
-            base: self.old.as_ref().map_or("", |file| &file.text),
-            new: text,
-        };
-        match editor.apply(&edit, cancelled) {
-            Ok(Applied::InDocument) => {}
-            Ok(Applied::Saved) => return Ok(WrittenTo::Saved),
-            Ok(Applied::SavedOtherwise) => return Ok(WrittenTo::SavedOtherwise),
-            Err(EditError::Stale) => return Err(PathError::Stale(self.path.clone()).into()),
-            Err(EditError::Cancelled) => return Ok(WrittenTo::Cancelled),
-            Err(error) => return Err(format!("`{}`: {error}.", self.path)),
+        match self.apply(editor.as_ref(), &path, (buffer, text), cancelled)? {
+            Some(Applied::InDocument) => {}
+            Some(Applied::Saved) => return Ok(WrittenTo::Saved),
+            Some(Applied::SavedOtherwise) => return Ok(WrittenTo::SavedOtherwise),
+            None => return Ok(WrittenTo::Cancelled),
+        }
+        if editor.document(&path).is_some_and(|now| now.text != text) {
+            return Ok(WrittenTo::BesideTyping);
         }
         if buffer.users {
             let why = "it has changes of the user's that are not saved".to_owned();
@@ -163,6 +181,50 @@ impl KnownFile {
             true => WrittenTo::Saved,
             false => WrittenTo::SavedOtherwise,
         })
+    }
+
+    /// Changes the open document, which may be another one by now: the user types. `None` where the call was cancelled.
+    fn apply(
+        &self,
+        editor: &dyn Editor,
+        path: &Path,
+        (buffer, text): (&Buffer, &str),
+        cancelled: &CancellationToken,
+    ) -> Result<Option<Applied>, String> {
+        let base = self.old.as_ref().map_or("", |file| &file.text);
+        let (mut version, mut before, mut after) =
+            (buffer.version, base.to_owned(), text.to_owned());
+        let mut tries = TRIES;
+        loop {
+            let edit = BufferEdit {
+                path,
+                version,
+                base: &before,
+                new: &after,
+            };
+            let error = match editor.apply(&edit, cancelled) {
+                Ok(applied) => return Ok(Some(applied)),
+                Err(EditError::Cancelled) => return Ok(None),
+                Err(error) => error,
+            };
+            tries -= 1;
+            let may_retry = matches!(error, EditError::Stale | EditError::Refused(_)) && tries > 0;
+            // An editor that refuses the text that it has refuses it for another reason.
+            let typed = editor
+                .document(path)
+                .filter(|now| may_retry && now.buffer.version != version);
+            let carried = typed.and_then(|now| {
+                let carried = carried(base, text, &now.text)?;
+                Some((now.buffer.version, now.text, carried))
+            });
+            (version, before, after) = match (carried, error) {
+                (Some(carried), _) => carried,
+                (None, EditError::Stale) => {
+                    return Err(PathError::Stale(self.path.clone()).into());
+                }
+                (None, error) => return Err(format!("`{}`: {error}.", self.path)),
+            };
+        }
     }
 
     /// The text that counts now.
