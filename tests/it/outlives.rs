@@ -137,7 +137,7 @@ impl OpenGround {
     /// Writes the configuration, with or without a second as the time of a turn.
     pub(crate) fn limit(&self, seconds: bool) {
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
-        let mode = match self.kind {
+        let behaviour = match self.kind {
             OpenKind::ServerInstead => "modern",
             _ => "outlives",
         };
@@ -156,16 +156,20 @@ impl OpenGround {
             ),
             _ => String::new(),
         };
+        let mode = match self.kind {
+            OpenKind::Permission => "ask",
+            _ => "auto",
+        };
         let limit = if seconds {
             "conversation.limits.turn_seconds = 1\n"
         } else {
             ""
         };
         self.world.user_config(&format!(
-            "assistant.model = '{}'\nunsandboxed = true\nconversation.mode = 'auto'\n{limit}\
+            "assistant.model = '{}'\nunsandboxed = true\nconversation.mode = '{mode}'\n{limit}\
              [mcp.servers.srv]\ncommand = 'python3'\nargs = {}\n{tool}{local}",
             self.model,
-            json!([server, mode])
+            json!([server, behaviour])
         ));
     }
 
