@@ -105,7 +105,7 @@ fn says(received: &Received) -> ModelReply {
         _ => None,
     });
     let known = ["Go", "Stop", "Next", "ask", "wri"];
-    let last = heard.filter(|it| known.contains(&it.as_str())).last();
+    let last = heard.filter(|it| known.contains(&it.as_str())).next_back();
     let call = |name: &str, arguments: Value| {
         ReplyItem::call(
             &format!("{}_{nth}", &name[..3]),
