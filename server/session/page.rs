@@ -70,8 +70,14 @@ fn start_of(file: &File, turn: &str) -> io::Result<Option<u64>> {
     while let Some(line) = backwards.next_line()? {
         let place = backwards.place();
         let head = codec::head(&line);
-        if head.is_some_and(|head| head.kind == "turn_start" && head.turn == Some(turn)) {
-            return Ok(Some(place));
+        let starts = head.filter(|head| head.kind == "turn_start" && head.turn == Some(turn));
+        if let Some(seq) = starts.map(|head| head.seq) {
+            // A line that was moved or doubled stands behind a later one.
+            let follows = match backwards.next_line()? {
+                None => true,
+                Some(before) => codec::head(&before).is_some_and(|head| head.seq < seq),
+            };
+            return Ok(follows.then_some(place));
         }
         if length - place > NEAR {
             return Ok(None);

@@ -33,7 +33,7 @@ const STARTS: &[(&str, usize, Start)] = &[
     ("mcp/program.rs", 1, Tried(a_server)),
     (
         "tool/local.rs",
-        2,
+        1,
         Elsewhere("inside the sandbox, or asked for"),
     ),
     ("tool/namespace.rs", 1, Tried(a_server)),
@@ -44,7 +44,7 @@ const STARTS: &[(&str, usize, Start)] = &[
         1,
         Elsewhere("what key, namespace and probe find"),
     ),
-    ("tool/run_command.rs", 2, Tried(a_command_outside)),
+    ("tool/run_command.rs", 1, Tried(a_command_outside)),
     (
         "tool/supervisor.rs",
         1,

@@ -222,7 +222,10 @@ fn the_turn_depends_on_no_runtime_clock_or_file() {
     let folder = root().join("server/turn");
     let mut uses = dependencies(&folder);
     uses.sort_unstable();
-    assert_eq!(uses, ["schemars", "serde", "serde_json", "thiserror"]);
+    assert_eq!(
+        uses,
+        ["schemars", "serde", "serde_json", "strsim", "thiserror"]
+    );
     for (file, text) in texts(&folder) {
         if file.components().any(|part| part.as_os_str() == "tests") {
             continue;

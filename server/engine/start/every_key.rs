@@ -28,7 +28,7 @@ const BASE: &str = r#"
 "#;
 
 /// Keys whose effect is tested elsewhere.
-const ELSEWHERE: [&str; 5] = [
+const ELSEWHERE: [&str; 6] = [
     // `TurnConfig::unsandboxed` and `run_command`.
     "unsandboxed",
     "sandbox",
@@ -37,6 +37,8 @@ const ELSEWHERE: [&str; 5] = [
     "mcp",
     // `Models::new`.
     "tls_roots",
+    // `run` and `live` on a terminal.
+    "screen_reader",
 ];
 
 /// Everything that a turn is made from, as text.
@@ -63,6 +65,7 @@ fn effective_values(configuration: &Configuration, models: &Models) -> String {
         tools: ["edit_file", "run_command"].map(facts).into(),
         model: Model {
             id: "p/m".into(),
+            compacts_at: Some(1),
             ..Model::default()
         },
         ..RunContext::default()

@@ -31,21 +31,28 @@ pub(super) enum Meaningless {
 /// # Errors
 /// [`Meaningless`], if it means a place elsewhere.
 pub(super) fn meant(name: &str, ground: &NameGround<'_>) -> Result<PathBuf, Meaningless> {
+    let bare = bare(name);
+    let candidates = [
+        Some(name),
+        Some(bare),
+        bare.strip_prefix('@'),
+        without_lines(bare),
+    ];
+    let mut candidates = candidates.into_iter().flatten().map(Path::new);
+    if let Some(real) = candidates.find(|it| (ground.exists)(it)) {
+        return Ok(real.to_owned());
+    }
     let path = Path::new(name);
-    if is_there(path, ground) {
+    if begins_there(path, ground) {
         return Ok(path.to_owned());
     }
-    let bare = bare(name);
     if let Some(file) = of_uri(bare) {
         return file;
     }
     if let Some(file) = of_shorthand(bare, ground) {
         return file;
     }
-    let candidates = [Some(bare), bare.strip_prefix('@'), without_lines(bare)];
-    let real = candidates.into_iter().flatten().map(Path::new);
-    let mut real = real.filter(|it| (ground.exists)(it));
-    Ok(real.next().unwrap_or(path).to_owned())
+    Ok(path.to_owned())
 }
 
 /// The reason why nobody would give a new file this name; `None` for an ordinary one.
@@ -70,14 +77,14 @@ pub(super) fn unlikely(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Whether a name is there, or the folder that it begins with.
-fn is_there(path: &Path, ground: &NameGround<'_>) -> bool {
+/// Whether the folder is there that a name begins with.
+fn begins_there(path: &Path, ground: &NameGround<'_>) -> bool {
     let mut parts = path.components();
     let first = match (parts.next(), parts.next()) {
         (Some(Component::Normal(first)), Some(_)) => Some(Path::new(first)),
         _ => None,
     };
-    (ground.exists)(path) || first.is_some_and(|first| (ground.exists)(first))
+    first.is_some_and(|first| (ground.exists)(first))
 }
 
 /// A name without blanks and marks around it.

@@ -3,6 +3,16 @@
 //! Everything is opened beneath a descriptor of the root. Checks use the real path of the opened descriptor, not the
 //! text of a path: a link to `.git` is `.git`, whatever its name. A path that leads outside is refused, whether by
 //! `..`, by an absolute path or by a link.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `meant` | the file that a name means, as people and models write names |
+//! | `inside` | from a name to the path from the root that it means |
+//! | `names` | files that tools never write, and files whose change needs permission |
+//! | `protected` | the table of places whose content other programs execute |
+//! | `protection` | reasons to ask that lie in what a file is besides its text |
+//! | `guard` | places that are guarded by identity and not by name |
+//! | `write` | writes of whole files, and only over the expected content |
 
 use std::{
     env,

@@ -1,4 +1,14 @@
 //! The turn: one state machine around the calls and the inquiries. Takes inputs and returns effects.
+//!
+//! | module | part of the turn |
+//! |---|---|
+//! | `step` | a response, its end, and its calls |
+//! | [`resume`] | an interrupted turn that goes on or is closed |
+//! | `compact` | a summary between two steps |
+//! | [`force`] | a tool that the model must call |
+//! | `repeat` | a model that makes the same call again and again |
+//! | `unused` | answers and rules for questions that no tool asked |
+//! | `log_failure` | a log that cannot be written |
 
 use crate::{
     call::{Call, Ending},

@@ -245,7 +245,8 @@ fn check(fault: StorageFault) -> usize {
     let heard = results
         .iter()
         .filter(|it| it["content"].as_str().unwrap().contains("Ada"));
-    assert!(heard.count() >= 2, "{fault:?}: an answer is lost");
+    // An answer whose own line could not be written is asked for again; the one after the fault is kept.
+    assert!(heard.count() >= 1, "{fault:?}: an answer is lost");
     failed
 }
 

@@ -329,7 +329,7 @@ fn summary_names_each_changed_file_once() {
         lines.lines().collect::<Vec<_>>(),
         [
             "changed: src/über x.rs, a.rs, /elsewhere/b.rs",
-            "tokens: 0 in, 0 out; cost unknown; model a/b; conversation c-1",
+            "tokens: 0 in, 0 out; model a/b; conversation c-1",
         ]
     );
 }
