@@ -99,13 +99,13 @@ fn says(received: &Received) -> ModelReply {
         Value::String(text) => vec![json!({ "type": "text", "text": text })],
         blocks => blocks.as_array().cloned().unwrap_or_default(),
     });
-    let heard = blocks.filter_map(|block| match block["type"].as_str() {
+    let mut heard = blocks.filter_map(|block| match block["type"].as_str() {
         Some("tool_result") => block["tool_use_id"].as_str().map(|id| id[..3].to_owned()),
         Some("text") => block["text"].as_str().map(str::to_owned),
         _ => None,
     });
     let known = ["Go", "Stop", "Next", "ask", "wri"];
-    let last = heard.filter(|it| known.contains(&it.as_str())).next_back();
+    let last = heard.rfind(|it| known.contains(&it.as_str()));
     let call = |name: &str, arguments: Value| {
         ReplyItem::call(
             &format!("{}_{nth}", &name[..3]),
