@@ -1,8 +1,8 @@
 //! Undo of a turn's file changes: all of them or none.
 //!
 //! The record tells the expected content of each file, and a blob holds the content before. The current content is the
-//! text of an open document, or else the file on disk. Nothing outside the workspace is read or written, wherever a path
-//! or a link points.
+//! text of an open document, or else the file on disk. What was changed in other lines since stays there. Nothing outside
+//! the workspace is read or written, wherever a path or a link points.
 
 use std::{
     collections::HashSet,
@@ -10,7 +10,9 @@ use std::{
     path::Path,
 };
 
-use aside_base::{digest::sha256, incoming::PresentFile, regular, system::files::cautious_inside};
+use aside_base::{
+    diff::merged, digest::sha256, incoming::PresentFile, regular, system::files::cautious_inside,
+};
 use aside_turn::history::TurnHistory;
 use cap_std::{
     ambient_authority,
@@ -88,6 +90,8 @@ pub enum Saved {
     Yes,
     /// The document has unsaved changes.
     No,
+    /// The document has unsaved changes of the user's own, so nobody saves it for the user.
+    Users,
     /// The document counts as unsaved, but the file has the same text, except for conversions that editors make when they
     /// save.
     Alike,
@@ -105,7 +109,7 @@ pub struct Conflict {
 /// Reason why a file cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
-    /// A person or a later turn changed the file since.
+    /// A person or a later turn changed the same lines of the file since.
     Changed,
     /// The file is open, and the content on disk is neither the document nor any recorded content.
     OnDisk,
@@ -132,12 +136,12 @@ pub enum UndoError {
     },
 }
 
-/// Plans the undo of a turn's changes. Reads files and changes none.
+/// Plans the undo of a turn's changes. Reads files and changes none; new contents are kept as blobs.
 ///
 /// `ran` tells whether a tool makes changes that are not on record; `open` returns the open document of a file.
 ///
 /// # Errors
-/// [`UndoError::Conflicts`] with every file that is not as the turn left it.
+/// [`UndoError::Conflicts`] with every file in which what the turn left was changed since.
 pub fn plan(
     records: &[Record],
     wanted: &UndoRequest<'_>,
@@ -169,20 +173,37 @@ pub fn plan(
             there,
             known: states(records, &path),
         };
-        let step = match open(&path) {
+        let document = open(&path);
+        let step = match &document {
             None => file.on_disk(),
             Some(document) => {
                 let is_text = |blob: &str| is_text(wanted.blobs, blob);
-                file.in_editor(&document, is_text).map_err(&failed)?
+                file.in_editor(document, is_text).map_err(&failed)?
             }
+        };
+        let step = match step {
+            Err(Clash::Changed) => {
+                let beside = Beside {
+                    file: &file,
+                    blobs: wanted.blobs,
+                };
+                let step = beside.step(document.as_ref(), disk.as_deref());
+                step.map_err(&failed)?.map(Some)
+            }
+            step => step,
         };
         match step {
             Ok(None) => {}
-            Ok(Some(RestoreStep { first, place, now })) => changes.push(FileRestore {
+            Ok(Some(RestoreStep {
+                to,
+                mode,
                 place,
                 now,
-                to: first.before.clone(),
-                mode: first.mode,
+            })) => changes.push(FileRestore {
+                place,
+                now,
+                to,
+                mode,
                 path,
             }),
             Err(clash) => conflicts.push(Conflict { path, clash }),
@@ -209,16 +230,28 @@ struct File<'a> {
     known: HashSet<Option<&'a str>>,
 }
 
-/// Restoration of a file: its place, its current content, and the edit to revert to.
-struct RestoreStep<'a> {
-    first: &'a Edit,
+/// Restoration of a file, as in [`FileRestore`].
+struct RestoreStep {
+    to: Option<String>,
+    mode: Option<u32>,
     place: RestorePlace,
     now: Option<String>,
 }
 
-impl<'a> File<'a> {
+impl RestoreStep {
+    fn to(first: &Edit, place: RestorePlace, now: Option<String>) -> Self {
+        Self {
+            to: first.before.clone(),
+            mode: first.mode,
+            place,
+            now,
+        }
+    }
+}
+
+impl File<'_> {
     /// The step for a file that is not open; `None` if it is restored already.
-    fn on_disk(&self) -> Result<Option<RestoreStep<'a>>, Clash> {
+    fn on_disk(&self) -> Result<Option<RestoreStep>, Clash> {
         let first = take_back(self.edits, self.disk.as_deref())?;
         Ok(first.map(|first| self.step(first, RestorePlace::Disk)))
     }
@@ -228,7 +261,7 @@ impl<'a> File<'a> {
         &self,
         document: &EditorDocument,
         is_text: impl Fn(&str) -> io::Result<bool>,
-    ) -> io::Result<Result<Option<RestoreStep<'a>>, Clash>> {
+    ) -> io::Result<Result<Option<RestoreStep>, Clash>> {
         let text = sha256(document.text.as_bytes());
         let first = take_back(self.edits, Some(&text));
         let text_to_put = match first {
@@ -239,17 +272,15 @@ impl<'a> File<'a> {
         };
         let in_editor = document.editable && text_to_put;
         let known = document.saved == Saved::Alike || self.known.contains(&self.disk.as_deref());
-        let change = |first| RestoreStep {
-            first,
-            place: RestorePlace::Editor,
-            now: Some(text.clone()),
-        };
+        let change = |first| RestoreStep::to(first, RestorePlace::Editor, Some(text.clone()));
         Ok(match (document.saved, first) {
             (Saved::Yes, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             // The document's text may differ from the file's, because editors convert some files.
             (Saved::Yes, _) => self.on_disk(),
             (_, Err(clash)) => Err(clash),
             (_, Ok(None)) => Ok(None),
+            // Whatever the disk has, it stays there.
+            (Saved::Users, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             (_, Ok(Some(_))) if !known => Err(Clash::OnDisk),
             (_, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             // The turn created the file: the file is deleted, and the document stays with the editor.
@@ -261,9 +292,77 @@ impl<'a> File<'a> {
         })
     }
 
-    fn step(&self, first: &'a Edit, place: RestorePlace) -> RestoreStep<'a> {
-        let now = self.there.clone();
-        RestoreStep { first, place, now }
+    fn step(&self, first: &Edit, place: RestorePlace) -> RestoreStep {
+        RestoreStep::to(first, place, self.there.clone())
+    }
+}
+
+/// A file with changes beside those of the turn.
+struct Beside<'a> {
+    file: &'a File<'a>,
+    blobs: &'a Blobs,
+}
+
+impl Beside<'_> {
+    /// The step that takes back the turn's changes and leaves the others.
+    ///
+    /// # Errors
+    /// [`Clash::Changed`] where both changed the same lines.
+    fn step(
+        &self,
+        document: Option<&EditorDocument>,
+        disk: Option<&[u8]>,
+    ) -> io::Result<Result<RestoreStep, Clash>> {
+        let file = self.file;
+        match document {
+            Some(document) if document.saved != Saved::Yes || document.editable => {
+                let unsaved = document.saved == Saved::No;
+                let text = self.text(&document.text);
+                match text {
+                    Some(_) if unsaved && !file.known.contains(&file.disk.as_deref()) => {
+                        return Ok(Err(Clash::OnDisk));
+                    }
+                    Some(_) if !document.editable => return Ok(Err(Clash::Unsaved)),
+                    Some(text) => {
+                        let now = sha256(document.text.as_bytes());
+                        return self.put(&text, RestorePlace::Editor, Some(now)).map(Ok);
+                    }
+                    None if document.saved != Saved::Yes => return Ok(Err(Clash::Changed)),
+                    // The document's text may differ from the file's, because editors convert some files.
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+        let disk = disk.and_then(|disk| str::from_utf8(disk).ok());
+        match disk.and_then(|disk| self.text(disk)) {
+            Some(text) => {
+                let now = file.there.clone();
+                self.put(&text, RestorePlace::Disk, now).map(Ok)
+            }
+            None => Ok(Err(Clash::Changed)),
+        }
+    }
+
+    fn put(&self, text: &str, place: RestorePlace, now: Option<String>) -> io::Result<RestoreStep> {
+        Ok(RestoreStep {
+            to: Some(self.blobs.keep(text.as_bytes())?),
+            mode: None,
+            place,
+            now,
+        })
+    }
+
+    /// A text without the turn's changes; `None` where one of them cannot be told from the others.
+    fn text(&self, present: &str) -> Option<String> {
+        let read = |name: &Option<String>| {
+            let bytes = self.blobs.read(name.as_ref()?, 0..u64::MAX).ok()?;
+            String::from_utf8(bytes).ok()
+        };
+        let edits = self.file.edits.iter().rev();
+        edits.fold(Some(present.to_owned()), |text, edit| {
+            merged(&read(&edit.after)?, &read(&edit.before)?, &text?)
+        })
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Edito
         saved: match (buffer.file, buffer.dirty) {
             (_, false) => Saved::Yes,
             (FileText::Alike, true) => Saved::Alike,
+            (FileText::Older, true) if buffer.users => Saved::Users,
             (FileText::Older, true) => Saved::No,
         },
         text: document.text,

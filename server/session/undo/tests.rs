@@ -198,6 +198,61 @@ fn a_later_turn_is_undone_first() {
 }
 
 #[test]
+fn what_was_changed_in_other_lines_stays() {
+    let started = |now: &str| {
+        let mut it = UndoFixture::new(&[("a", "one\ntwo\nthree\nfour\n")]);
+        for (after, typed) in [
+            ("one\n2\nthree\nfour\n", "mine\none\n2\nthree\nfour\n"),
+            ("mine\none\n2\nthree\n4\n", now),
+        ] {
+            it.blobs().keep(after.as_bytes()).unwrap();
+            it.edit("t1", "a", Some(after));
+            it.set("a", Some(typed));
+        }
+        it
+    };
+    for (now, left) in [
+        ("mine\none\n2\nthree\n4\n", "mine\none\ntwo\nthree\nfour\n"),
+        (
+            "mine\none\nand\n2\n3\n4\n",
+            "mine\none\nand\ntwo\n3\nfour\n",
+        ),
+        // One of the changes was taken back already.
+        ("one\ntwo\nthree\n4\n", "one\ntwo\nthree\nfour\n"),
+    ] {
+        let mut it = started(now);
+        let document = |saved, editable| {
+            let plan = it.plan_with("t1", None, |_| open(now, saved, editable));
+            plan.map(|plan| (plan.changes[0].place, plan.changes[0].to.clone()))
+                .map_err(|error| matches!(error, UndoError::Conflicts(it) if it[0].clash == Clash::Unsaved))
+        };
+        let to = Some(sha256(left.as_bytes()));
+        assert_eq!(
+            document(Saved::Yes, true),
+            Ok((RestorePlace::Editor, to.clone()))
+        );
+        assert_eq!(document(Saved::Yes, false), Ok((RestorePlace::Disk, to)));
+        assert_eq!(document(Saved::Alike, false), Err(true));
+        it.undo("t1").unwrap();
+        assert_eq!(it.get("a").unwrap(), left);
+        assert!(it.undo("t1").unwrap().is_empty());
+    }
+    started("mine\none\nTWO\nthree\n4\n").check_conflicts("t1", &["a"]);
+    // Unsaved beside what the disk had before the turn, and beside what nobody knows.
+    let mut it = started("mine\none\n2\n3\n4\n");
+    let typed = || open("mine\none\n2\n3\n4\n", Saved::No, true);
+    it.set("a", Some("one\ntwo\nthree\nfour\n"));
+    let plan = it.plan_with("t1", None, |_| typed()).unwrap();
+    assert_eq!(plan.changes[0].place, RestorePlace::Editor);
+    it.set("a", Some("other\n"));
+    let clash = it.plan_with("t1", None, |_| typed()).unwrap_err();
+    assert!(matches!(clash, UndoError::Conflicts(it) if it[0].clash == Clash::OnDisk));
+    let users = open("mine\none\n2\n3\n4\n", Saved::Users, true);
+    let plan = it.plan_with("t1", None, |_| users.clone()).unwrap();
+    assert_eq!(plan.changes[0].place, RestorePlace::Editor);
+}
+
+#[test]
 fn an_edit_on_record_that_was_never_made_counts_as_not_made() {
     let mut it = UndoFixture::new(&[("a", "1"), ("b", "1")]);
     it.edit("t1", "a", Some("2"));
@@ -483,6 +538,12 @@ fn what_a_file_is_now_is_its_document_else_the_disk() {
     check(Some("3"), open("1", Saved::No, true), "nothing to do");
     check(Some("mine"), open("3", Saved::No, true), "OnDisk");
     check(None, open("3", Saved::No, true), "OnDisk");
+    check(
+        Some("mine"),
+        open("3", Saved::Users, true),
+        "Editor: 3 to 1",
+    );
+    check(Some("mine"), open("3", Saved::Users, false), "OnDisk");
 }
 
 #[test]
@@ -503,6 +564,7 @@ fn a_file_that_the_turn_made_goes_from_the_disk_and_stays_in_the_editor() {
     check(None, open("3", Saved::No, true), "nothing to do");
     check(Some("3"), open("mine", Saved::No, true), "Changed");
     check(Some("mine"), open("3", Saved::No, true), "OnDisk");
+    check(Some("mine"), open("3", Saved::Users, true), "OnDisk");
 }
 
 #[test]
