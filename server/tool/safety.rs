@@ -122,7 +122,7 @@ fn runs_unasked(prepared: &Prepared) -> bool {
         class: prepared.class,
         trusted: true,
         sandboxed: prepared.sandboxed,
-        must_ask: prepared.must_ask.is_some(),
+        must_ask: prepared.must_ask.as_deref(),
         approved: prepared.approved,
         permitted: false,
         attached: true,

@@ -220,7 +220,8 @@ impl Context {
         let refusals = self.memory().refusals().iter();
         let refusal = |refused: &RefusedCall| {
             let (tool, arguments) = (refused.tool.clone(), refused.arguments.clone());
-            Refusal::new(tool, arguments, refused.reason, refused.key.clone())
+            let (key, cause) = (refused.key.clone(), refused.cause.clone());
+            Refusal::new(tool, arguments, refused.reason, key, cause)
         };
         refusals.map(refusal).collect()
     }

@@ -95,7 +95,7 @@ mod tests {
 
     fn refused(reason: RefusalReason) -> Refusal {
         let arguments = serde_json::json!({"command": "true"});
-        Refusal::new("run_command".into(), arguments, reason, None)
+        Refusal::new("run_command".into(), arguments, reason, None, None)
     }
 
     #[test]

@@ -38,6 +38,17 @@ mod tests {
     fn a_refused_call_is_named_with_its_arguments_and_why() {
         let run = "conversation.tools.run_command.run";
         let answer = "conversation.tools.run_command.questions.q.answer";
+        let read_only = Refusal::new(
+            "edit_file".into(),
+            Value::Null,
+            RefusalReason::NeedsApproval,
+            None,
+            Some("a.txt is read-only".into()),
+        );
+        assert_eq!(
+            refused(&read_only),
+            "edit_file: nobody was there to approve it: a.txt is read-only"
+        );
         for (reason, key, arguments, expected) in [
             (
                 RefusalReason::NeedsApproval,
@@ -71,7 +82,7 @@ mod tests {
             ),
         ] {
             let key = key.map(str::to_owned);
-            let refusal = Refusal::new("run_command".into(), arguments, reason, key);
+            let refusal = Refusal::new("run_command".into(), arguments, reason, key, None);
             assert_eq!(refused(&refusal), expected);
         }
     }

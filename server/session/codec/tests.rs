@@ -397,6 +397,7 @@ fn the_end_of_a_turn() {
         arguments: json!({"a": 1}),
         reason,
         key: None,
+        cause: None,
         text: "No.".into(),
     };
     check(

@@ -8,7 +8,7 @@ use crate::{
 
 /// The inputs of [`permit`].
 #[derive(Clone, Copy, Debug)]
-pub struct Facts {
+pub struct Facts<'a> {
     /// The turn's mode.
     pub mode: Mode,
     /// The tool's `run`.
@@ -19,8 +19,8 @@ pub struct Facts {
     pub trusted: bool,
     /// Whether the call runs inside the sandbox, or counts as if it did.
     pub sandboxed: bool,
-    /// Whether the call itself demands a prompt.
-    pub must_ask: bool,
+    /// Why the call itself demands a prompt, if it does.
+    pub must_ask: Option<&'a str>,
     /// Whether an approval for exactly this call is kept.
     pub approved: bool,
     /// Whether a person permitted exactly this call in this turn.
@@ -50,7 +50,7 @@ pub enum Permit {
 
 /// Decides whether a call may run.
 #[must_use]
-pub fn permit(facts: &Facts) -> Permit {
+pub fn permit(facts: &Facts<'_>) -> Permit {
     let reads = facts.class == Class::Reads;
     if facts.run == Some(RunRule::Deny) {
         return Permit::Refuse(ResultReason::DeniedByConfiguration);
@@ -67,7 +67,7 @@ pub fn permit(facts: &Facts) -> Permit {
         return Permit::Run;
     }
     // Nobody but the user can tell that a tool of the client does no harm.
-    if facts.in_client && facts.run == Some(RunRule::Unattended) && !facts.must_ask {
+    if facts.in_client && facts.run == Some(RunRule::Unattended) && facts.must_ask.is_none() {
         return Permit::RunAsConfigured;
     }
     if facts.attached {
@@ -77,17 +77,19 @@ pub fn permit(facts: &Facts) -> Permit {
         DetachedMode::Stop => Permit::Park,
         // A call that demands a prompt demands a person; no policy replaces one.
         DetachedMode::Auto
-            if !facts.must_ask && (facts.class != Class::More || facts.sandboxed) =>
+            if facts.must_ask.is_none() && (facts.class != Class::More || facts.sandboxed) =>
         {
             Permit::Run
         }
-        _ => Permit::Refuse(ResultReason::NeedsApproval),
+        _ => Permit::Refuse(ResultReason::NeedsApproval {
+            cause: facts.must_ask.unwrap_or_default().to_owned(),
+        }),
     }
 }
 
-fn asking_is_due(facts: &Facts) -> bool {
+fn asking_is_due(facts: &Facts<'_>) -> bool {
     // Without a sandbox every command asks, whatever is configured: never a silent downgrade.
-    if facts.must_ask || (facts.class == Class::More && !facts.sandboxed) {
+    if facts.must_ask.is_some() || (facts.class == Class::More && !facts.sandboxed) {
         return true;
     }
     match (facts.run, facts.mode, facts.class) {

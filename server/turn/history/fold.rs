@@ -336,6 +336,7 @@ impl TurnHistory {
                         reason: refusal,
                         question: Some(asked.question.id.clone()),
                         key: reason.refusing_key(&call.tool, &asked.question.id),
+                        cause: None,
                     });
                 }
                 note_failure(&mut self.memory, &call.tool, asked);
@@ -363,6 +364,7 @@ impl TurnHistory {
                 reason: refusal,
                 question: None,
                 key: reason.refusing_key(&call.tool),
+                cause: reason.cause().map(str::to_owned),
             });
         }
         if reason.refuses_repetition() {

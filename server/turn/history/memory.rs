@@ -54,6 +54,8 @@ pub struct RefusedCall {
     pub question: Option<String>,
     /// The key of the configuration that refused it.
     pub key: Option<String>,
+    /// Why a person has to be asked, whatever the mode.
+    pub cause: Option<String>,
 }
 
 impl TurnMemory {

@@ -100,7 +100,8 @@ impl ModelText {
             ResultReason::DeniedByRule => Sentence::DeniedByRule,
             ResultReason::DeniedByMode(_) => Sentence::DeniedByMode,
             ResultReason::NotTrusted => Sentence::NotTrusted,
-            ResultReason::NeedsApproval => Sentence::NeedsApproval,
+            ResultReason::NeedsApproval { cause } if cause.is_empty() => Sentence::NeedsApproval,
+            ResultReason::NeedsApproval { .. } => Sentence::NeedsApprovalFor,
             ResultReason::WithheldUnattended => Sentence::WithheldUnattended,
             _ => Sentence::NotAllowed,
         };
@@ -108,7 +109,9 @@ impl ModelText {
             ResultReason::DeniedByMode(Some(recorded)) => *recorded,
             _ => mode,
         };
-        self.render(sentence, &[("tool", tool), ("mode", mode.word())])
+        let cause = reason.cause().unwrap_or_default();
+        let values = [("tool", tool), ("mode", mode.word()), ("why", cause)];
+        self.render(sentence, &values)
     }
 
     /// A `runTool` or `deliverResult` prompt could not be shown.

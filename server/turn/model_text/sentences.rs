@@ -39,6 +39,7 @@ sentences! {
     DeniedByMode = "{tool} is not allowed here ({mode} mode). Do not retry it in this turn.";
     NotTrusted = "{tool} is not allowed here (workspace not trusted). Do not retry it in this turn.";
     NeedsApproval = "{tool} needs approval and no interactive client is attached. Do not retry it in this turn.";
+    NeedsApprovalFor = "{tool} needs approval and no interactive client is attached, as {why}. Do not retry it in this turn.";
     PromptFailed = "{tool}: the prompt could not be shown: {why}. Do not retry this tool call in this turn.";
     Withheld = "The user withheld the result of {tool}.";
     WithheldUnattended = "The result of {tool} needs approval and no interactive client is attached.";

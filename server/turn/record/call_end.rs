@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    end::{RefusalReason, with_key},
+    end::{RefusalReason, refused},
     json::is_false,
 };
 use crate::{rules::Mode, word::Word};
@@ -51,7 +51,10 @@ pub enum ResultReason {
     /// The workspace is not trusted.
     NotTrusted,
     /// The call needs approval, and nobody could be asked.
-    NeedsApproval,
+    NeedsApproval {
+        /// Why a person has to be asked, whatever the mode; empty where it is the mode or a rule that asks.
+        cause: String,
+    },
     /// The `runTool` or `deliverResult` prompt could not be shown.
     PromptFailed {
         /// The failure in words; empty where it is not on record.
@@ -123,7 +126,8 @@ impl From<CallEnd> for EndFields {
                 Some(
                     ResultReason::PromptFailed { why }
                     | ResultReason::InvalidArguments { why }
-                    | ResultReason::Unanswered { why },
+                    | ResultReason::Unanswered { why }
+                    | ResultReason::NeedsApproval { cause: why },
                 ) => why.clone(),
                 _ => String::new(),
             },
@@ -142,7 +146,8 @@ impl From<EndFields> for CallEnd {
                 let mut reason = ResultReason::of(&word, status, fields.noted, mode);
                 if let ResultReason::PromptFailed { why }
                 | ResultReason::InvalidArguments { why }
-                | ResultReason::Unanswered { why } = &mut reason
+                | ResultReason::Unanswered { why }
+                | ResultReason::NeedsApproval { cause: why } = &mut reason
                 {
                     *why = fields.why;
                 }
@@ -189,7 +194,7 @@ impl ResultReason {
             | Self::DeniedByRule
             | Self::DeniedByMode(_)
             | Self::NotTrusted
-            | Self::NeedsApproval
+            | Self::NeedsApproval { .. }
             | Self::PromptFailed { .. }
             | Self::Withheld
             | Self::WithheldUnattended => Status::Denied,
@@ -214,7 +219,7 @@ impl ResultReason {
             Self::DeniedByRule => "command_rule",
             Self::DeniedByMode(_) => "mode",
             Self::NotTrusted => "not_trusted",
-            Self::NeedsApproval => "needs_approval",
+            Self::NeedsApproval { .. } => "needs_approval",
             Self::PromptFailed { .. } => "prompt_failed",
             Self::Withheld => "withheld",
             Self::WithheldUnattended => "withheld_unattended",
@@ -235,7 +240,7 @@ impl ResultReason {
     #[must_use]
     pub fn refusal(&self) -> Option<RefusalReason> {
         match self {
-            Self::NeedsApproval => Some(RefusalReason::NeedsApproval),
+            Self::NeedsApproval { .. } => Some(RefusalReason::NeedsApproval),
             Self::WithheldUnattended => Some(RefusalReason::Withheld),
             Self::NotTrusted => Some(RefusalReason::NotTrusted),
             Self::DeniedByMode(_) => Some(RefusalReason::Mode),
@@ -266,11 +271,20 @@ impl ResultReason {
         }
     }
 
+    /// Why a person has to be asked before the call runs, where nobody was there.
+    #[must_use]
+    pub fn cause(&self) -> Option<&str> {
+        match self {
+            Self::NeedsApproval { cause } if !cause.is_empty() => Some(cause),
+            _ => None,
+        }
+    }
+
     /// The reason in words for a person, who is told the tool beside it.
     #[must_use]
     pub fn in_words(&self, tool: &str) -> String {
         if let Some(refusal) = self.refusal() {
-            return with_key(refusal, self.refusing_key(tool).as_deref());
+            return refused(refusal, self.refusing_key(tool).as_deref(), self.cause());
         }
         match self {
             Self::Declined { .. } => "the user did not allow it".into(),
@@ -301,7 +315,9 @@ impl ResultReason {
             "command_rule" => Some(Self::DeniedByRule),
             "mode" => Some(Self::DeniedByMode(mode)),
             "not_trusted" => Some(Self::NotTrusted),
-            "needs_approval" => Some(Self::NeedsApproval),
+            "needs_approval" => Some(Self::NeedsApproval {
+                cause: String::new(),
+            }),
             "prompt_failed" => Some(Self::PromptFailed { why: String::new() }),
             "withheld" => Some(Self::Withheld),
             "withheld_unattended" => Some(Self::WithheldUnattended),
@@ -335,7 +351,7 @@ impl ResultReason {
                 | Self::DeniedByRule
                 | Self::DeniedByMode(_)
                 | Self::NotTrusted
-                | Self::NeedsApproval
+                | Self::NeedsApproval { .. }
         )
     }
 }

@@ -75,7 +75,10 @@ pub struct Refusal {
     /// The key of the configuration that refused it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// One sentence for a person, made of the tool, the reason and the key.
+    /// Why a person has to be asked, whatever the mode, where nobody was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// One sentence for a person, made of the tool, the reason, the key and the cause.
     pub text: String,
 }
 
@@ -108,14 +111,21 @@ pub enum RefusalReason {
 impl Refusal {
     /// Creates a refusal with its sentence.
     #[must_use]
-    pub fn new(tool: String, arguments: Value, reason: RefusalReason, key: Option<String>) -> Self {
-        let why = with_key(reason, key.as_deref());
+    pub fn new(
+        tool: String,
+        arguments: Value,
+        reason: RefusalReason,
+        key: Option<String>,
+        cause: Option<String>,
+    ) -> Self {
+        let why = refused(reason, key.as_deref(), cause.as_deref());
         let text = for_people(format!("{tool} was refused: {why}."));
         Self {
             tool,
             arguments,
             reason,
             key,
+            cause,
             text,
         }
     }
@@ -128,17 +138,18 @@ impl Refusal {
             arguments: Value::Null,
             reason: RefusalReason::UnusedAnswer,
             key: None,
+            cause: None,
             text: for_people(what + "."),
         }
     }
 
-    /// The reason in words for a person, with the key that refused it.
+    /// The reason in words for a person, with the key that refused it and the cause.
     #[must_use]
     pub fn why(&self) -> String {
         if self.reason == RefusalReason::UnusedAnswer {
             return self.text.trim_end_matches('.').to_owned();
         }
-        with_key(self.reason, self.key.as_deref())
+        refused(self.reason, self.key.as_deref(), self.cause.as_deref())
     }
 }
 
@@ -161,10 +172,11 @@ impl RefusalReason {
     }
 }
 
-/// A reason in words, with the key in brackets.
-pub(super) fn with_key(reason: RefusalReason, key: Option<&str>) -> String {
+/// A reason in words, with the key in brackets, and the cause behind it.
+pub(super) fn refused(reason: RefusalReason, key: Option<&str>, cause: Option<&str>) -> String {
     let key = key.map_or_else(String::new, |key| format!(" ({key})"));
-    reason.in_words().to_owned() + &key
+    let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{}{key}{cause}", reason.in_words())
 }
 
 impl TurnError {

@@ -84,6 +84,15 @@ fn edits(world: &TestWorld, script: &str) -> ProgramResult {
     start(&mut as_user(world, &args)).end()
 }
 
+/// The person and the model are told why somebody would be asked.
+fn says_why(world: &TestWorld, ended: &ProgramResult, why: &str) {
+    let refused = format!(": nobody was there to approve it: {why}\n");
+    assert!(ended.stderr.contains(&refused), "{}", ended.stderr);
+    let log = world.log();
+    let told = log.told("edit");
+    assert!(told.contains(&format!("as {why}.")), "{told}");
+}
+
 #[test]
 fn a_read_only_file_is_asked_for() {
     for tool in ["edit_file", "write_file"] {
@@ -99,11 +108,7 @@ fn a_read_only_file_is_asked_for() {
             .to_owned(),
         };
         let ended = edits(&world, &script);
-        assert!(
-            ended.stderr.contains("nobody was there to approve it"),
-            "{}",
-            ended.stderr
-        );
+        says_why(&world, &ended, "d/f.txt is read-only");
         assert_eq!(world.read("d/f.txt"), "one\n");
     }
 }
@@ -140,11 +145,8 @@ fn a_file_of_another_user_is_asked_for() {
         "Go",
     ];
     let ended = start(&mut as_user(&world, &args)).end();
-    assert!(
-        ended.stderr.contains("nobody was there to approve it"),
-        "{}",
-        ended.stderr
-    );
+    let why = "d/f.txt belongs to another user, and a changed one would be yours";
+    says_why(&world, &ended, why);
     assert_eq!(world.read("d/f.txt"), "one\n");
     assert_eq!(fs::metadata(world.at("d/f.txt")).unwrap().uid(), OTHER);
 }

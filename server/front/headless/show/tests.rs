@@ -242,6 +242,7 @@ fn summary_states_usage_and_open_prompts() {
         json!({"command": "cargo test\n"}),
         RefusalReason::NeedsApproval,
         None,
+        Some("it is read-only".into()),
     )];
     check_end(
         &TurnCompleted {
@@ -249,7 +250,7 @@ fn summary_states_usage_and_open_prompts() {
             ..completed(Outcome::Completed)
         },
         &[
-            "refused: run_command `cargo test`: nobody was there to approve it",
+            "refused: run_command `cargo test`: nobody was there to approve it: it is read-only",
             TOKENS,
         ],
     );

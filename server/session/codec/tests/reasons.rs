@@ -39,7 +39,18 @@ fn how_calls_end() {
         ),
         (ResultReason::DeniedByMode(None), denied("mode")),
         (ResultReason::NotTrusted, denied("not_trusted")),
-        (ResultReason::NeedsApproval, denied("needs_approval")),
+        (
+            ResultReason::NeedsApproval {
+                cause: String::new(),
+            },
+            denied("needs_approval"),
+        ),
+        (
+            ResultReason::NeedsApproval {
+                cause: "a.txt is read-only".into(),
+            },
+            denied("needs_approval") + r#","why":"a.txt is read-only""#,
+        ),
         (
             ResultReason::PromptFailed { why: "gone".into() },
             denied("prompt_failed") + r#","why":"gone""#,

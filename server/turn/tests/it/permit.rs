@@ -20,7 +20,7 @@ fn every_call_is_permitted_as_the_table_says() {
             let end = play.end.as_ref().ok_or("it does not end")?;
             let refusals: Vec<_> = end.refusals.iter().map(|refusal| refusal.reason).collect();
             let reason = match expected {
-                "N" => RefusalReason::NeedsApproval,
+                "N" | "M" => RefusalReason::NeedsApproval,
                 "T" => RefusalReason::NotTrusted,
                 "K" => RefusalReason::Configuration,
                 "P" => RefusalReason::Mode,

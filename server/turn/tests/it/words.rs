@@ -86,6 +86,9 @@ fn a_reason_of_a_result_has_its_word_and_its_status() {
     let unnoted = ResultReason::Declined { noted: false };
     let unanswered = ResultReason::Unanswered { why: String::new() };
     let prompt_failed = ResultReason::PromptFailed { why: String::new() };
+    let needs_approval = ResultReason::NeedsApproval {
+        cause: String::new(),
+    };
     let invalid_arguments = ResultReason::InvalidArguments { why: String::new() };
     let (denied, error, cancelled) = (Status::Denied, Status::Error, Status::Cancelled);
     for (word, status, reason) in [
@@ -94,7 +97,7 @@ fn a_reason_of_a_result_has_its_word_and_its_status() {
         ("command_rule", denied, ResultReason::DeniedByRule),
         ("mode", denied, ResultReason::DeniedByMode(mode)),
         ("not_trusted", denied, ResultReason::NotTrusted),
-        ("needs_approval", denied, ResultReason::NeedsApproval),
+        ("needs_approval", denied, needs_approval),
         ("prompt_failed", denied, prompt_failed),
         ("withheld", denied, ResultReason::Withheld),
         (
