@@ -26,6 +26,8 @@ pub(super) struct FileChange {
     new: String,
     /// Whether the change means the same after other edits of the file.
     pub(super) follows: bool,
+    /// Whether the model gave the whole text, so that it knows all of it.
+    pub(super) is_whole: bool,
 }
 
 impl FileChange {
@@ -34,6 +36,7 @@ impl FileChange {
             new: fitted(file.old.as_ref(), new),
             file,
             follows: false,
+            is_whole: false,
         }
     }
 
@@ -114,7 +117,10 @@ impl FileChange {
             if let Some(before) = old {
                 seen.edited(&self.file.path, &before.hash, &after);
             }
-            output.details = Some(seen.note(&self.file.path, &after));
+            output.details = Some(match self.is_whole {
+                true => seen.note(&self.file.path, &after),
+                false => seen.note_change(&self.file.path, &after),
+            });
         }
         Ok(ToolOutcome::Success(output))
     }

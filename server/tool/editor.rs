@@ -15,14 +15,14 @@
 //! | has a document that nobody changed, and the file is newer | the file | is made on disk; who reads is told |
 //! | did not answer, or has a text of which nobody knows whose it is ([`Doubt`]) | the file | asks, is made on disk; who reads is told |
 //!
-//! A text that counts and is not the one that the model read is not changed: the model reads it first.
+//! A text that counts and is not the one that the model read is not changed: the model reads it first. Nor is one replaced
+//! as a whole of which it read only some lines; where lines are too long to be shown whole, that asks.
 
 use std::{
     ops::Range,
     path::{Path, PathBuf},
 };
 
-use aside_base::diff::merged;
 use tokio_util::sync::CancellationToken;
 
 /// An editor that has documents open. Everything here is called on threads that may wait.
@@ -212,7 +212,22 @@ pub enum EditError {
 /// where the same lines were changed.
 #[must_use]
 pub fn carried(base: &str, new: &str, now: &str) -> Option<String> {
-    merged(base, new, now).filter(|merged| merged != now)
+    let (base, new, now) = (lines(base), lines(new), lines(now));
+    let (edit, put) = differing(&base, &new);
+    let (typed, there) = differing(&base, &now);
+    let at = if typed.is_empty() && there.is_empty() {
+        edit.start
+    } else if edit == typed {
+        return None;
+    } else if edit.end <= typed.start {
+        edit.start
+    } else if typed.end <= edit.start {
+        edit.start + there.len() - typed.len()
+    } else {
+        return None;
+    };
+    let parts = [&now[..at], &new[put], &now[at + edit.len()..]];
+    Some(parts.concat().concat())
 }
 
 /// Whether `now` has the change from `base` to `new`, and beside it only what the user typed in other lines.

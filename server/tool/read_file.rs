@@ -11,7 +11,7 @@ use aside_turn::input::{ToolOutcome, ToolOutput};
 
 use super::{
     BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
-    frame::{ReadPermit, Readable, TextSource},
+    frame::{LinesRead, ReadPermit, Readable, TextSource},
     line_ends::split_mark,
     output::cut,
     workspace::{PathError, TextFile},
@@ -79,12 +79,20 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
         }));
     }
     let file = file.text(&run.permit)?;
-    let (mut content, summary) = excerpt(args, &file, room)?;
+    let Excerpt {
+        mut content,
+        summary,
+        lines,
+    } = excerpt(args, &file, room)?;
     if let Some(note) = file.note {
         let end = if content.ends_with('\n') { "" } else { "\n" };
         content.push_str(&format!("{end}[{note}]"));
     }
-    let details = run.context.seen().note(&file.path, &file.hash);
+    let mut seen = run.context.seen();
+    let details = match lines {
+        Some(lines) => seen.note_lines(&file.path, &file.hash, lines),
+        None => seen.note(&file.path, &file.hash),
+    };
     let output = ToolOutput {
         content,
         summary,
@@ -94,21 +102,33 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
     Ok(ToolOutcome::Success(output))
 }
 
+/// Lines of a file, as the model is given them.
+struct Excerpt {
+    content: String,
+    summary: String,
+    /// None where the file is empty.
+    lines: Option<LinesRead>,
+}
+
 /// The lines that are wanted, as far as there is room, and how to go on.
-fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, String), String> {
+fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<Excerpt, String> {
     let path = &file.path;
     let (_, text) = split_mark(&file.text);
     let total = text.lines().count();
     let from = args.from_line.unwrap_or(1);
     if total == 0 {
-        return Ok((format!("[`{path}` is empty]"), "empty".into()));
+        return Ok(Excerpt {
+            content: format!("[`{path}` is empty]"),
+            summary: "empty".into(),
+            lines: None,
+        });
     }
     if from > total {
         return Err(format!("`{path}` has {total} lines only."));
     }
     let wanted = args.to_line.unwrap_or(total).min(total);
     let mut content = String::new();
-    let mut to = from - 1;
+    let (mut to, mut is_cut) = (from - 1, false);
     for line in text.split_inclusive('\n').take(wanted).skip(from - 1) {
         let number = if args.line_numbers {
             format!("{}\t", to + 1)
@@ -121,6 +141,7 @@ fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, Str
         content.push_str(&number);
         content.push_str(line);
         to += 1;
+        is_cut |= content.len() > room;
         cut(&mut content, room, LONG_LINE);
     }
     if to < wanted {
@@ -130,7 +151,16 @@ fn excerpt(args: &ReadFile, file: &TextFile, room: usize) -> Result<(String, Str
             to + 1
         ));
     }
-    Ok((content, format!("lines {from} to {to} of {total}")))
+    Ok(Excerpt {
+        content,
+        summary: format!("lines {from} to {to} of {total}"),
+        lines: Some(LinesRead {
+            from,
+            to,
+            of: total,
+            is_cut,
+        }),
+    })
 }
 
 /// The lines that are wanted of a file that is too large to be held, as far as there is room. How many it has is not

@@ -1,7 +1,7 @@
 //! The means of a tool: its context.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fmt, io,
     ops::Range,
     path::PathBuf,
@@ -17,9 +17,8 @@ use aside_turn::{
 };
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
-use serde_json::{Value, json};
 
-use super::files::Files;
+use super::{files::Files, snapshots::FileSnapshots};
 use crate::{sandbox::Sandbox, supervisor::DRAIN};
 
 /// Asks a question while a call runs. The error is text for the model. Whoever asks may outlive the call, so the asking
@@ -99,17 +98,6 @@ pub struct FileEdit {
     pub after: Option<String>,
 }
 
-/// Hashes of the files as the model last saw them.
-#[derive(Debug, Default)]
-pub struct FileSnapshots {
-    /// The SHA-256 of each file as the model last read or wrote it, by path from the root.
-    read: HashMap<String, String>,
-    /// Contents that edits of tools made: path and hash after, hash before.
-    edited: HashMap<(String, String), String>,
-    /// The hash of the text about which a call asked last.
-    asked: HashMap<CallKey, String>,
-}
-
 impl ToolContext {
     /// Keeps that a call asks about this content of a file, also for a process that goes on with the turn.
     ///
@@ -117,14 +105,14 @@ impl ToolContext {
     /// If that cannot be kept.
     pub fn keep_asked(&self, call: CallKey, hash: &str) -> io::Result<()> {
         (self.keep_blob)(self.asked_note(call, hash).as_bytes())?;
-        self.seen().asked.insert(call, hash.to_owned());
+        self.seen().ask(call, hash);
         Ok(())
     }
 
     /// Whether a call asked about this content last.
     #[must_use]
     pub fn was_asked(&self, call: CallKey, hash: &str) -> bool {
-        if let Some(asked) = self.seen().asked.get(&call) {
+        if let Some(asked) = self.seen().asked(call) {
             return asked == hash;
         }
         let note = sha256(self.asked_note(call, hash).as_bytes());
@@ -166,90 +154,5 @@ impl Default for ToolLimits {
             time: Duration::from_secs(120),
             drain: DRAIN,
         }
-    }
-}
-
-impl FileSnapshots {
-    /// Notes that the model knows this content of a file. Returns details for the record, so that a resume knows it too.
-    pub fn note(&mut self, path: &str, hash: &str) -> Value {
-        self.read.insert(path.to_owned(), hash.to_owned());
-        json!({ "read": { path: hash } })
-    }
-
-    /// Takes in the details of a recorded result.
-    pub fn restore(&mut self, details: &Value) {
-        for (path, hash) in details["read"].as_object().into_iter().flatten() {
-            if let Some(hash) = hash.as_str() {
-                self.read.insert(path.clone(), hash.to_owned());
-            }
-        }
-    }
-
-    /// The part that stays after the turn.
-    #[must_use]
-    pub fn after_turn(&self) -> Self {
-        Self {
-            read: self.read.clone(),
-            ..Self::default()
-        }
-    }
-
-    /// The content that the model knows.
-    #[must_use]
-    pub fn hash(&self, path: &str) -> Option<&str> {
-        self.read.get(path).map(String::as_str)
-    }
-
-    /// Keeps that a tool's edit led from one content to another.
-    pub fn edited(&mut self, path: &str, before: &str, after: &str) {
-        self.edited
-            .insert((path.to_owned(), after.to_owned()), before.to_owned());
-    }
-
-    /// Whether edits of tools alone led from one content of a file to another. Calls of one message edit a file one
-    /// after another.
-    #[must_use]
-    pub fn leads(&self, path: &str, from: &str, to: &str) -> bool {
-        let mut at = to;
-        // An edit and its undoing make a circle; no chain is longer than all edits.
-        for _ in 0..=self.edited.len() {
-            if at == from {
-                return true;
-            }
-            let Some(before) = self.edited.get(&(path.to_owned(), at.to_owned())) else {
-                return false;
-            };
-            at = before;
-        }
-        false
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_recorded_restores_what_was_seen() {
-        let details = FileSnapshots::default().note("src/a.rs", "abc");
-        let mut seen = FileSnapshots::default();
-        seen.restore(&details);
-        seen.restore(&json!({"read": {"b": 7}, "other": 1}));
-        seen.restore(&Value::Null);
-        assert_eq!(seen.hash("src/a.rs"), Some("abc"));
-        assert_eq!(seen.hash("b"), None);
-    }
-
-    #[test]
-    fn a_content_leads_to_another_by_edits_of_tools_alone() {
-        let mut seen = FileSnapshots::default();
-        seen.edited("f", "a", "b");
-        seen.edited("f", "b", "c");
-        seen.edited("f", "p", "q");
-        seen.edited("f", "q", "p");
-        assert!(seen.leads("f", "a", "c"));
-        assert!(!seen.leads("f", "a", "d"), "somebody else's text");
-        assert!(!seen.leads("g", "a", "c"), "another file");
-        assert!(!seen.leads("f", "a", "p"), "a circle");
     }
 }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `spec` | the description of a tool |
 //! | `files` | the files of the workspace, or the open documents in their place |
+//! | `snapshots` | the texts of files as the model saw them last |
 //! | `context` | the means of a tool |
 //! | `plan` | what a person is shown of a call, and the work that follows |
 //! | `tool` | the trait of tools, and the frame of tools that block |
@@ -17,10 +18,11 @@ mod context;
 mod files;
 mod plan;
 pub mod registry;
+mod snapshots;
 mod spec;
 mod tool;
 
-pub use context::{AskLive, FileEdit, FileSnapshots, ToolContext, ToolLimits};
+pub use context::{AskLive, FileEdit, ToolContext, ToolLimits};
 pub use files::Files;
 pub(crate) use files::{
     ReadPermit, Readable, TextSource,
@@ -28,6 +30,8 @@ pub(crate) use files::{
 };
 pub use plan::{CallPlan, Planning, ToolRun, Unplanned};
 pub(crate) use plan::{EditBase, invalid, off_thread};
+pub use snapshots::FileSnapshots;
+pub(crate) use snapshots::{LinesRead, TextGap};
 pub use spec::{AllowToggle, Enable, ToolSpec};
 pub use tool::Tool;
 pub(crate) use tool::{BlockingTool, BuiltIn};
