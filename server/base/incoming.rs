@@ -188,7 +188,10 @@ fn into(place: &FilePlace, present: &PresentFile, content: &[u8]) -> io::Result<
     if id(&file)? != id(&present.file)? {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    files::reserve(&file, present.content.len(), content.len())?;
+    let mode = present.file.metadata()?.permissions();
+    let reserved = files::reserve(&file, present.content.len(), content.len());
+    keep_mode(&file, mode)?;
+    reserved?;
     Ok(Way::Into(file))
 }
 
@@ -199,11 +202,16 @@ fn write_into(file: &File, present: &PresentFile, content: &[u8]) -> io::Result<
     if written.is_err() {
         let _ = files::overwrite(file, &present.content);
     }
-    // Writing takes some bits of it away.
+    keep_mode(file, mode)?;
+    written
+}
+
+/// Gives a file its mode back, of which writing takes some bits away, and reserving room, too.
+fn keep_mode(file: &File, mode: Permissions) -> io::Result<()> {
     if file.metadata()?.permissions() != mode {
         let _ = file.set_permissions(mode);
     }
-    written
+    Ok(())
 }
 
 /// Gives a new file its name, which never replaces one that appeared meanwhile.
