@@ -95,7 +95,7 @@ pub(super) async fn perform(
 /// A sentence that says why nothing was undone.
 fn undo(at: &AcpConnection, session: &Session) -> Result<String> {
     let conversations = at.engine.conversations();
-    let found = conversations.find(vec![session.root.clone()], &session.id.0);
+    let found = conversations.find(vec![session.root.real.clone()], &session.id.0);
     let (conversation, root) = found.map_err(not_found)?;
     let mut lease = conversations.reserve(conversation.id())?;
     let lines = conversation.read_last_turn().map_err(internal)?;
@@ -130,7 +130,7 @@ fn undo(at: &AcpConnection, session: &Session) -> Result<String> {
 /// # Errors
 /// Fails if the configuration is invalid, the code is for another state, or the state directory cannot be written.
 fn trust(at: &AcpConnection, session: &Session, code: Option<&str>) -> Result<String> {
-    let root: &PathBuf = &session.root;
+    let root: &PathBuf = &session.root.real;
     let broken = |problems: aside_config::Problems| invalid(problems.to_string());
     let sources = Sources::from_process(Some(root)).map_err(broken)?;
     let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;

@@ -5,7 +5,7 @@ use aside_tool::Tool;
 use aside_tool::registry::Registry;
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
 
@@ -174,9 +174,16 @@ impl AcpConnection {
     /// Folders of the open sessions.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let sessions = lock(&self.sessions);
-        let mut roots: Vec<PathBuf> = sessions.values().map(|it| it.root.clone()).collect();
+        let mut roots: Vec<PathBuf> = sessions.values().map(|it| it.root.real.clone()).collect();
         roots.sort();
         roots.dedup();
         roots
+    }
+
+    /// A folder as the client called it when it opened a session there.
+    pub(super) fn called(&self, root: &Path) -> PathBuf {
+        let sessions = lock(&self.sessions);
+        let session = sessions.values().find(|it| it.root.real == root);
+        session.map_or_else(|| root.to_owned(), |it| it.root.called(root))
     }
 }

@@ -29,6 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     client::AcpClient,
+    root::SessionRoot,
+    session::Session,
     texts::{ClientText, HeldTexts, TextKind},
 };
 
@@ -48,6 +50,7 @@ pub(super) type SessionTexts = Arc<Mutex<HashMap<PathBuf, HeldTexts>>>;
 pub(super) struct ClientFiles {
     client: AcpClient,
     session: SessionId,
+    root: SessionRoot,
     /// Whether the client can change files.
     writes: bool,
     /// Start of the turn.
@@ -62,18 +65,14 @@ type ClientReply = Option<Result<Value, String>>;
 
 impl ClientFiles {
     /// Creates the view of the client's files for a turn that begins now.
-    pub(super) fn new(
-        client: AcpClient,
-        session: SessionId,
-        texts: SessionTexts,
-        writes: bool,
-    ) -> Self {
+    pub(super) fn new(client: AcpClient, session: &Session, writes: bool) -> Self {
         Self {
             client,
-            session,
+            session: session.id.clone(),
+            root: session.root.clone(),
             writes,
             since: SystemTime::now(),
-            texts,
+            texts: session.texts.clone(),
             silences: AtomicUsize::new(0),
         }
     }
@@ -92,7 +91,7 @@ impl ClientFiles {
         if self.silences.load(Ordering::Relaxed) >= PATIENCE {
             return ClientText::Silence;
         }
-        let params = ReadTextFileRequest::new(self.session.clone(), path);
+        let params = ReadTextFileRequest::new(self.session.clone(), self.root.called(path));
         let answer = self.ask("fs/read_text_file", params, READ);
         match answer {
             None => self.silences.fetch_add(1, Ordering::Relaxed),
@@ -134,7 +133,7 @@ impl ClientFiles {
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), EditError> {
-        let params = WriteTextFileRequest::new(self.session.clone(), path, text);
+        let params = WriteTextFileRequest::new(self.session.clone(), self.root.called(path), text);
         match self.ask("fs/write_text_file", params, WRITTEN) {
             Some(Ok(_)) => Ok(()),
             Some(Err(why)) => Err(EditError::Refused(Some(short_line(&why, REASON)))),

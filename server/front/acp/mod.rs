@@ -10,6 +10,7 @@
 //! | `commands` | slash commands |
 //! | `options` | options for the turns of a session |
 //! | `connection` | the state of a connection; empty before `initialize` |
+//! | `root` | the working folder, by its real path and as the client calls it (pure) |
 //! | `session` | a conversation that a client has open |
 //! | `form` | questions as forms (pure) |
 //! | `permission` | permissions (pure) |
@@ -40,6 +41,7 @@ mod methods;
 mod options;
 mod permission;
 mod replay;
+mod root;
 mod service;
 mod session;
 mod texts;

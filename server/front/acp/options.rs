@@ -58,7 +58,7 @@ pub(super) fn read(at: &AcpConnection, session: &Session) -> Result<SessionOptio
         flags: choice.flags(),
         ..Layers::default()
     };
-    let read = at.engine.configuration(&session.root, &layers)?;
+    let read = at.engine.configuration(&session.root.real, &layers)?;
     let settings = &read.configuration.settings;
     let models = at.engine.models(settings);
     let known = known_models(settings, &models);

@@ -14,7 +14,7 @@ use aside_turn::{
 };
 use serde_json::Value;
 
-use super::updates::text;
+use super::{root::SessionRoot, updates::text};
 use crate::front::uri::file_path;
 use crate::front::wire::{Preview, Prompt, PromptKind, TurnPermission};
 
@@ -26,6 +26,7 @@ pub(super) fn request(
     session: &SessionId,
     call: String,
     prompt: &Prompt,
+    root: &SessionRoot,
 ) -> RequestPermissionRequest {
     let mut fields = ToolCallUpdateFields::new().title(title(prompt));
     if prompt.kind == PromptKind::RunTool {
@@ -34,10 +35,10 @@ pub(super) fn request(
     if let Some(Preview::Diff { uri, .. }) = &prompt.preview
         && let Some(path) = file_path(uri)
     {
-        fields = fields.locations(vec![ToolCallLocation::new(path)]);
+        fields = fields.locations(vec![ToolCallLocation::new(root.called(&path))]);
     }
     let fields = fields
-        .content(content(prompt))
+        .content(content(prompt, root))
         .raw_input(prompt.tool.arguments.clone());
     let call = ToolCallUpdate::new(call, fields);
     RequestPermissionRequest::new(session.clone(), call, options(prompt))
@@ -79,17 +80,17 @@ fn title(prompt: &Prompt) -> String {
 }
 
 /// The content: the diff first, because some clients show nothing else, and then the details.
-fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
+fn content(prompt: &Prompt, root: &SessionRoot) -> Vec<ToolCallContent> {
     let mut content = Vec::new();
     match &prompt.preview {
         Some(Preview::Diff { uri, old, new, .. }) => content.extend(file_path(uri).map(|path| {
             let old = Some(old.clone()).filter(|old| !old.is_empty());
-            ToolCallContent::Diff(Diff::new(path, new.clone()).old_text(old))
+            ToolCallContent::Diff(Diff::new(root.called(&path), new.clone()).old_text(old))
         })),
         Some(Preview::Command { text: command, cwd }) => {
             let command = fenced("sh", &in_sight(command));
-            let cwd = visible(cwd);
-            content.push(text(format!("{command}\nin the folder {cwd}")));
+            let cwd = root.called_text(cwd);
+            content.push(text(format!("{command}\nin the folder {}", visible(&cwd))));
         }
         Some(Preview::Text { text: shown }) => content.push(text(fenced("", &in_sight(shown)))),
         None => {}

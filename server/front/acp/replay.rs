@@ -43,7 +43,7 @@ pub(super) async fn show(
     let waits = waits.filter(|_| !running.is_running(&session.id.0));
     session.costs(0.0);
     let kept = Arc::new(KeptTexts {
-        root: session.root.clone(),
+        root: session.root.real.clone(),
         blobs: conversation.blobs(),
         whole: true,
     });

@@ -6,7 +6,6 @@ use aside_mcp::ServerLease;
 use aside_session::record::TurnOptions;
 use std::{
     collections::HashSet,
-    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
@@ -16,7 +15,7 @@ use aside_turn::{record::Word, rules::Mode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::documents::SessionTexts;
+use super::{documents::SessionTexts, root::SessionRoot};
 use crate::front::error::{RequestError, Result};
 
 /// Maximum number of running and waiting prompts of a session.
@@ -25,8 +24,7 @@ const PROMPTS: usize = 64;
 /// A conversation that a client has open.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    /// Real path of the working folder.
-    pub(super) root: PathBuf,
+    pub(super) root: SessionRoot,
     /// MCP servers of the client, by name.
     pub(super) servers: Vec<(String, McpServer)>,
     /// Keeps the servers of its turns running while the session is open.
@@ -70,7 +68,7 @@ pub(super) struct ActivePrompt<'a> {
 impl Session {
     pub(super) fn new(
         id: impl Into<SessionId>,
-        root: PathBuf,
+        root: SessionRoot,
         servers: Vec<(String, McpServer)>,
     ) -> Self {
         Self {

@@ -121,7 +121,7 @@ async fn begin(
 
 /// Reads the message and the configuration of the turn. Blocks on files.
 fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<TurnConfig> {
-    let roots = vec![session.root.clone()];
+    let roots = vec![session.root.real.clone()];
     let found = at.engine.conversations().find(roots, &session.id.0);
     let (conversation, root) = found.map_err(not_found)?;
     let choice = session.choice();
@@ -151,8 +151,7 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     let target = ConversationTarget::Existing(conversation);
     let files = || {
         let writes = at.can.writes_files;
-        let (client, texts) = (at.client.clone(), session.texts.clone());
-        let files = ClientFiles::new(client, session.id.clone(), texts, writes);
+        let files = ClientFiles::new(at.client.clone(), session, writes);
         let files: Arc<dyn Editor> = Arc::new(files);
         files
     };

@@ -1,10 +1,6 @@
 //! Conversion of Aside's updates to those of the protocol. Pure.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Cost, Diff, MessageId, Meta, Notice, NoticeSeverity,
@@ -20,7 +16,7 @@ use aside_turn::{
 };
 use serde_json::{Value, json};
 
-use super::capabilities::ClientAbilities;
+use super::{capabilities::ClientAbilities, root::SessionRoot};
 use crate::front::uri::file_path;
 use crate::front::wire::{CallStatus, ShownChange, TurnUsage, Update};
 
@@ -30,7 +26,7 @@ const OUTPUT: usize = 32 * 1024;
 /// A turn that is being shown to a client.
 pub(super) struct ShownTurn {
     turn: String,
-    root: PathBuf,
+    root: SessionRoot,
     can: ClientAbilities,
     registry: Arc<Registry>,
     /// Shown calls by the provider's id.
@@ -62,14 +58,14 @@ impl ShownTurn {
     /// Creates the view of a turn that was not shown yet.
     pub(super) fn new(
         turn: &str,
-        root: &Path,
+        root: &SessionRoot,
         can: ClientAbilities,
         registry: Arc<Registry>,
         cost_before: f64,
     ) -> Self {
         Self {
             turn: turn.to_owned(),
-            root: root.to_owned(),
+            root: root.clone(),
             can,
             registry,
             calls: HashMap::new(),
@@ -195,14 +191,15 @@ impl ShownTurn {
         if let Some(path) = arguments.get("path").and_then(Value::as_str)
             && self.registry.get(&name).is_some()
         {
-            call = call.locations(vec![ToolCallLocation::new(self.root.join(path))]);
+            let path = self.root.called(&self.root.real.join(path));
+            call = call.locations(vec![ToolCallLocation::new(path)]);
         }
         if is_command && self.can.terminal_output {
             call = call
                 .content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))])
                 .meta(meta(
                     "terminal_info",
-                    json!({ "terminal_id": id, "cwd": self.root }),
+                    json!({ "terminal_id": id, "cwd": self.root.called(&self.root.real) }),
                 ));
         }
         let shown = ShownCall {
@@ -245,6 +242,7 @@ impl ShownTurn {
             return Vec::new();
         };
         let paths = changes.iter().filter_map(|change| file_path(&change.uri));
+        let paths = paths.map(|path| self.root.called(&path));
         let locations: Vec<_> = paths.map(ToolCallLocation::new).collect();
         if !call.shows_diff {
             call.changes = changes;
@@ -276,7 +274,8 @@ impl ShownTurn {
         let terminal = call.is_command && self.can.terminal_output;
         let changes = std::mem::take(&mut call.changes);
         let content = if !changes.is_empty() {
-            changes.into_iter().filter_map(changed).collect()
+            let shown = |change| changed(change, &self.root);
+            changes.into_iter().filter_map(shown).collect()
         } else if terminal && exit_status.is_some() {
             Vec::new()
         } else if !call.output.is_empty() {
@@ -333,10 +332,11 @@ fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
 }
 
 /// A change in a call; `None` for a file with another URI than a path's.
-fn changed(change: ShownChange) -> Option<ToolCallContent> {
+fn changed(change: ShownChange, root: &SessionRoot) -> Option<ToolCallContent> {
     let shown = match (change.whole, change.diff) {
         (Some(texts), _) => {
-            let diff = Diff::new(file_path(&change.uri)?, texts.new);
+            let path = root.called(&file_path(&change.uri)?);
+            let diff = Diff::new(path, texts.new);
             ToolCallContent::Diff(diff.old_text(texts.old))
         }
         (None, Some(diff)) => text(fenced("diff", &visible(&diff))),

@@ -114,7 +114,7 @@ impl TurnView for SessionView {
         } else {
             let call = self.call_of(asked).map(str::to_owned);
             let call = call.unwrap_or_else(|| format!("{}.{}", asked.turn_id, asked.tool.call_id));
-            let request = permission::request(&self.session.id, call, asked);
+            let request = permission::request(&self.session.id, call, asked, &self.session.root);
             Some(client.request("session/request_permission", request))
         };
         if let Some(Preview::Diff { .. }) = asked.preview {

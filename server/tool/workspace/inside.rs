@@ -48,6 +48,11 @@ impl Workspace {
             return Some(path);
         }
         let stripped = path.strip_prefix(&self.path);
-        stripped.or_else(|_| path.strip_prefix(&self.given)).ok()
+        let stripped = stripped.or_else(|_| path.strip_prefix(&self.given));
+        stripped.ok().or_else(|| {
+            // An editor may have reached the root by a link.
+            let is_root = |above: &&Path| above.canonicalize().is_ok_and(|real| real == self.path);
+            path.strip_prefix(path.ancestors().find(is_root)?).ok()
+        })
     }
 }

@@ -81,6 +81,14 @@ fn a_root_may_be_named_by_a_link() {
         workspace.file(named.to_str().unwrap()).unwrap().path,
         "sub/a"
     );
+    // Also where it was opened by its real path, and an editor says the link.
+    let by_real = Workspace::open(&ground.at("")).unwrap();
+    let opened = by_real.file(named.to_str().unwrap()).unwrap();
+    assert_eq!(opened.path, "sub/a");
+    let new = by_real.place(link.join("new").to_str().unwrap()).unwrap();
+    assert_eq!(new.path, "new");
+    let beside = ground.folder.path().join("beside");
+    assert!(by_real.file(beside.to_str().unwrap()).is_err());
 }
 
 #[test]

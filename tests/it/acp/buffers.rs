@@ -1,6 +1,6 @@
 //! A client with buffers: whose text counts, who is asked, what the model is told, and which bytes are on disk.
 
-use std::fs;
+use std::{fs, os::unix::fs::symlink};
 
 use serde_json::{Value, json};
 
@@ -250,4 +250,57 @@ fn an_older_buffer_does_not_count() {
     let played = play(old, Some(old), Habits::default(), &script, nothing);
     assert_eq!(played.disk, "ALPHA\nBETA\n");
     assert!(played.asked.is_empty(), "{:?}", played.asked);
+}
+
+#[test]
+fn a_workspace_behind_a_link_is_called_as_the_client_calls_it() {
+    let world = TestWorld::new();
+    world.write("f.txt", "alpha\nbeta\n");
+    let (real, link) = (
+        world.at("").canonicalize().unwrap(),
+        world.folder().join("link"),
+    );
+    symlink(&real, &link).unwrap();
+    let by_link = json!(link.join("f.txt"));
+    let script = format!(
+        "read_file read {{ path = {by_link} }}\n{}run_command run {{ command = 'true' }}\n'Done.'",
+        edit("edit", "beta", "BETA")
+    );
+    let fs = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
+    let model = world.script(&script);
+    world.user_config(&format!("assistant.model = '{model}'\n"));
+    world.aside(&["trust", "--yes"]).exits(0);
+    let mut client = Client::spawn(&world);
+    client.initialize(fs);
+    client.session = client.new_session(&link);
+    let (mut buffer, mut asked) = ("alpha\nbeta\nunsaved\n".to_owned(), Vec::new());
+    let (updates, reason) = client.play("Go", |request| {
+        asked.push(request.clone());
+        match request["method"].as_str().unwrap() {
+            "fs/read_text_file" if request["params"]["path"] == by_link => {
+                json!({ "content": buffer })
+            }
+            "fs/write_text_file" if request["params"]["path"] == by_link => {
+                buffer = request["params"]["content"].as_str().unwrap().to_owned();
+                json!({})
+            }
+            "session/request_permission" => choose("once"),
+            other => panic!("{other} came: {request}"),
+        }
+    });
+    assert_eq!(reason, "end_turn");
+    assert_eq!(buffer, "alpha\nBETA\nunsaved\n");
+    assert_eq!(world.read("f.txt"), "alpha\nbeta\n");
+    assert_eq!(world.log().told("read"), "alpha\nbeta\nunsaved\n");
+    let listed = client.request("session/list", json!({}));
+    let real = real.display().to_string();
+    for message in updates.iter().chain(&asked).chain([&listed]) {
+        assert!(!message.to_string().contains(&real), "{message}");
+    }
+    let places = json!(asked).to_string();
+    assert!(
+        places.contains(&format!("in the folder {}", link.display())),
+        "{places}"
+    );
+    client.leave();
 }

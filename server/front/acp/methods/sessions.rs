@@ -20,7 +20,9 @@ use aside_session::{
     store::StoreError,
 };
 
-use super::super::{commands, connection::AcpConnection, options, replay, session::Session};
+use super::super::{
+    commands, connection::AcpConnection, options, replay, root::SessionRoot, session::Session,
+};
 use crate::{
     engine::clock::Clock,
     front::{
@@ -43,17 +45,17 @@ pub(in super::super) async fn new(
     let engine = at.engine.clone();
     let made = at.disk.of_conversation("", move || {
         let root = root(&params.cwd)?;
-        let store = engine.conversations().store(&root)?;
+        let store = engine.conversations().store(&root.real)?;
         let conversation = store.create(None, Clock::start().now())?;
         Ok((conversation, root))
     });
     let (conversation, root) = made.await?;
     // Once is enough while a session is open in the folder.
-    let is_first = !at.roots().contains(&root);
+    let is_first = !at.roots().contains(&root.real);
     let session = open(&at, conversation.id(), root, params.mcp_servers);
     let (modes, options) = choices(&at, &session).await;
     if is_first {
-        forget_empty(&at, session.root.clone());
+        forget_empty(&at, session.root.real.clone());
     }
     Ok(NewSessionResponse::new(session.id.clone())
         .modes(modes)
@@ -93,7 +95,7 @@ pub(in super::super) async fn fork(
     params: ForkSessionRequest,
 ) -> Result<ForkSessionResponse> {
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
-    let (engine, place) = (at.engine.clone(), root.clone());
+    let (engine, place) = (at.engine.clone(), root.real.clone());
     let id = params.session_id.0.clone();
     let forked = at.disk.of_conversation(&id, move || {
         let conversations = engine.conversations();
@@ -112,7 +114,7 @@ pub(in super::super) async fn list(
     at: Arc<AcpConnection>,
     params: ListSessionsRequest,
 ) -> Result<ListSessionsResponse> {
-    let (engine, open) = (at.engine.clone(), at.roots());
+    let (engine, open, connection) = (at.engine.clone(), at.roots(), at.clone());
     let cwd = params.cwd;
     let listed = at.disk.of_all(move || {
         let roots = match &cwd {
@@ -123,7 +125,11 @@ pub(in super::super) async fn list(
                 let roots = engine
                     .conversations()
                     .places(here.into_iter().chain(open).collect());
-                roots.into_iter().map(|root| (root.clone(), root)).collect()
+                let called = |root: PathBuf| {
+                    let called = connection.called(&root);
+                    (root, called)
+                };
+                roots.into_iter().map(called).collect()
             }
         };
         let mut all: Vec<(ConversationSummary, PathBuf)> = Vec::new();
@@ -225,7 +231,12 @@ async fn end(at: &AcpConnection, id: &SessionId) {
     }
 }
 
-fn open(at: &Arc<AcpConnection>, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
+fn open(
+    at: &Arc<AcpConnection>,
+    id: &str,
+    root: SessionRoot,
+    servers: Vec<McpServer>,
+) -> Arc<Session> {
     let servers = servers.into_iter().filter_map(server).collect();
     let session = at.open(Session::new(id.to_owned(), root, servers));
     commands::announce(at, &session);
@@ -245,11 +256,15 @@ async fn choices(
 }
 
 /// The conversation of a session in its folder.
-async fn find(at: &AcpConnection, id: &SessionId, cwd: PathBuf) -> Result<(Conversation, PathBuf)> {
+async fn find(
+    at: &AcpConnection,
+    id: &SessionId,
+    cwd: PathBuf,
+) -> Result<(Conversation, SessionRoot)> {
     let (engine, of) = (at.engine.clone(), id.0.clone());
     let found = at.disk.of_conversation(&id.0, move || {
         let root = root(&cwd)?;
-        let found = engine.conversations().store(&root)?.find(&of);
+        let found = engine.conversations().store(&root.real)?.find(&of);
         let found = found.map_err(not_found)?;
         match found.id() == &*of {
             true => Ok((found, root)),
@@ -265,13 +280,13 @@ fn places(at: &AcpConnection) -> Vec<PathBuf> {
     at.roots().into_iter().chain(here).collect()
 }
 
-/// The real path of a session's folder.
-fn root(cwd: &Path) -> Result<PathBuf> {
+/// The folder of a session, which has to be there.
+fn root(cwd: &Path) -> Result<SessionRoot> {
     let root = absolute(cwd)?;
     if !root.is_dir() {
         return Err(invalid("cwd is not a folder"));
     }
-    Ok(root)
+    Ok(SessionRoot::new(root, cwd))
 }
 
 fn absolute(cwd: &Path) -> Result<PathBuf> {
