@@ -227,3 +227,26 @@ def test_eglot_shows_an_answer(emacs: str, tmp_path: Path) -> None:
         screen.sees("It is the answer.")
     finally:
         screen.ends()
+
+
+def test_eglot_is_told_how_an_edit_can_run(emacs: str, tmp_path: Path) -> None:
+    edits = EDITS.replace("a.rs", "a.py")
+    desk = Desk(tmp_path, edits, "a.py")
+    screen = desk.emacs(emacs)
+    try:
+        asks_emacs(screen, "Aside: fix")
+        screen.sees("conversation.mode")
+        screen.keys("C-g")
+    finally:
+        screen.ends()
+    (desk.place / "tmux").unlink(missing_ok=True)
+    (desk.place / "config/aside/aside.toml").write_text('conversation.mode = "edits"\n')
+    screen = desk.emacs(emacs)
+    try:
+        asks_emacs(screen, "Aside: fix")
+        screen.sees("Proceed? (y or n)")
+        screen.keys("y")
+        screen.sees("new = 2")
+        screen.sees("It is new now.")
+    finally:
+        screen.ends()

@@ -21,10 +21,11 @@ pub(super) mod registration;
 pub(super) mod reply;
 pub(super) mod tools;
 
-use std::{collections::HashMap, marker::PhantomData, sync::Arc};
+use std::{collections::HashMap, marker::PhantomData, sync::Arc, time::Duration};
 
 use aside_base::visible::without_links;
 use serde_json::Value;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::{
     jsonrpc,
@@ -44,6 +45,9 @@ use crate::front::{
     transport::{end::Signals, outbox::Outbox, tasks::Tasks},
     wire::methods::{ClientNotification, ClientRequest},
 };
+
+/// Time for an answer that a program gives, and not a person.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Handle of the client. Clones share one connection.
 #[derive(Clone)]
@@ -84,9 +88,10 @@ impl LspClient {
     /// Sends a request. A task owns it until the client replies; dropping the `Reply` only stops waiting.
     pub(super) fn request<M: ClientRequest>(&self, params: M::Params) -> Reply<M::Result> {
         let (raw, signals, closed) = (self.raw.clone(), self.signals.clone(), self.closed.clone());
+        let is_heard = self.capabilities.speaks_aside();
         let (replies, reply) = Reply::channel();
         self.tasks.spawn_unawaited(M::NAME, async move {
-            let mut answer = std::pin::pin!(raw.send_request::<Raw<M>>(params));
+            let mut answer = std::pin::pin!(answered::<M>(&raw, is_heard, params));
             tokio::select! {
                 biased;
                 answer = &mut answer => {
@@ -164,6 +169,28 @@ impl LspClient {
 }
 
 /// Reads a reply. An error after the end of the connection decides nothing.
+/// The client's answer to a request. `is_heard`: the client reads all that it is sent. Emacs 28 leaves a message that came
+/// together with the reply to a command unread until more comes, so a line for its log goes behind the request.
+async fn answered<M: ClientRequest>(
+    raw: &tower_lsp::Client,
+    is_heard: bool,
+    params: M::Params,
+) -> jsonrpc::Result<Value> {
+    let mut answer = std::pin::pin!(raw.send_request::<Raw<M>>(params));
+    if is_heard {
+        return answer.await;
+    }
+    if let Ok(answer) = timeout(AT_ONCE, &mut answer).await {
+        return answer;
+    }
+    let line = LogMessageParams {
+        typ: MessageType::LOG,
+        message: format!("Waiting for the answer to {}.", M::NAME),
+    };
+    raw.send_notification::<Raw<LogMessage>>(line).await;
+    answer.await
+}
+
 fn read<M: ClientRequest>(
     answer: jsonrpc::Result<Value>,
     is_over: bool,

@@ -307,3 +307,18 @@ fn a_client_of_the_protocol_may_have_plain_prompts() {
     assert_eq!(client.completed()["answer"], "Done.");
     assert_eq!(client.came("window/showMessage"), 0);
 }
+
+/// Some clients read no message that comes together with a reply until more comes.
+#[test]
+fn behind_a_message_that_is_not_answered_at_once_comes_another() {
+    let world = TestWorld::new();
+    let question = "question = 'Push?', answer_type = 'boolean'";
+    let (mut client, prompt) = asked_in(BESIDE, &world, question);
+    let line = client.expect("window/logMessage");
+    assert_eq!(
+        line["params"]["message"],
+        "Waiting for the answer to window/showMessageRequest."
+    );
+    choose(&mut client, &prompt, "Yes");
+    ends(&mut client);
+}
