@@ -16,8 +16,6 @@ M.passed, M.failed = 0, 0
 M.sent = {}
 --- Messages below, the newest last.
 M.said = {}
---- Whether they are shown, too.
-M.loud = false
 
 local deep = vim.inspect
 
@@ -347,7 +345,7 @@ function M.begin(out)
   local echo = vim.api.nvim_echo
   vim.api.nvim_echo = function(chunks, ...)
     M.said[#M.said + 1] = chunks[1][1]
-    return echo(M.loud and chunks or {}, ...)
+    return echo({}, ...)
   end
   vim.api.nvim_create_autocmd('User', {
     pattern = { 'AsideTurnStarted', 'AsideTurnEnded' },

@@ -71,6 +71,18 @@ test('a letter that the encoding of the file lacks is not said to be saved', {
   T.wait('it is said', function() return vim.iter(T.said):any(is_it) end)
 end)
 
+test('a last line without an end keeps having none', {
+  files = { ['f.txt'] = 'alpha\nbeta' },
+  config = EDITS,
+  script = edits({ { 'f.txt', 'alpha', 'ALPHA' } }),
+}, function()
+  vim.cmd.edit('f.txt')
+  vim.cmd('Aside ask go')
+  T.ended()
+  T.equal(bytes('f.txt'), 'ALPHA\nbeta')
+  T.equal(vim.bo[vim.fn.bufnr('f.txt')].fixendofline, true)
+end)
+
 test('a file that a tool changed is read again', {
   files = { ['f.txt'] = 'alpha\nbeta\n' },
   config = EDITS,
@@ -123,7 +135,9 @@ local function random_files(count)
       local is_wide = wide ~= (math.random(4) == 1)
       before = before .. words() .. line .. (is_wide and '\r\n' or '\n')
     end
-    local rest = words() .. 'x' .. (wide and '\r\n' or '\n')
+    -- The last line may have no end.
+    local last = math.random(3) > 1 and (wide and '\r\n' or '\n') or ''
+    local rest = words() .. 'x' .. last
     local name, new = ('f%d.txt'):format(case), words() .. 'y\n' .. words() .. 'z'
     files[name] = before .. 'named' .. rest
     changes[#changes + 1] = { name, 'named', new }
@@ -132,7 +146,7 @@ local function random_files(count)
   return files, changes, after
 end
 
-local files, changes, after = random_files(40)
+local files, changes, after = random_files(200)
 
 test('random edits land where they were named', { files = files, config = EDITS, script = edits(changes) }, function()
   for name in pairs(files) do

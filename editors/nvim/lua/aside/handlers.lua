@@ -80,10 +80,11 @@ end
 
 --- Writes a buffer, and asks nothing. Gives back why it could not be written.
 local function save(buf)
-  local confirm = vim.o.confirm
-  vim.o.confirm = false
+  local confirm, fix = vim.o.confirm, vim.bo[buf].fixendofline
+  -- A last line without an end keeps having none, since nobody named it.
+  vim.o.confirm, vim.bo[buf].fixendofline = false, false
   local ok, failure = pcall(vim.api.nvim_buf_call, buf, function() vim.cmd('silent update') end)
-  vim.o.confirm = confirm
+  vim.o.confirm, vim.bo[buf].fixendofline = confirm, fix
   if not ok then return vim.split(tostring(failure), '\n')[1] end
   -- Not every failure is an error, as where a plugin does not let it be written.
   return vim.bo[buf].modified and 'it was not written' or nil
