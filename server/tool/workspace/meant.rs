@@ -70,6 +70,10 @@ pub(super) fn unlikely(path: &Path) -> Option<&'static str> {
         Some("marks stand around it; leave them out")
     } else if name.contains(['\\', '*']) {
         Some("it has a backslash or an asterisk; write the file's own name, with slashes")
+    } else if name.contains("$(") || name.contains('`') {
+        Some("it has a command of a shell in it; write out what that stands for")
+    } else if name.ends_with('/') {
+        Some("a slash at its end stands for a folder; leave that out")
     } else if without_lines(name).is_some() {
         Some("a line number follows it; leave that out")
     } else {
@@ -121,6 +125,10 @@ fn of_uri(name: &str) -> Option<Result<PathBuf, Meaningless>> {
         && scheme
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    if scheme.eq_ignore_ascii_case("file") && !rest.starts_with('/') {
+        let why = "it begins as the address of a file; write its path alone";
+        return Some(Err(Meaningless::Unlikely(why)));
+    }
     if !is_scheme || !rest.starts_with('/') {
         return None;
     }
@@ -223,6 +231,8 @@ mod tests {
         );
         check("file://localhost/x", Ok("/x"));
         check("file://far/x", Err(Meaningless::Outside));
+        let address = "it begins as the address of a file; write its path alone";
+        check("file:x", Err(Meaningless::Unlikely(address)));
         check("~bob/x", Err(Meaningless::Outside));
         check("C:\\work\\a.rs", Err(Meaningless::Outside));
         for name in [
@@ -282,6 +292,9 @@ mod tests {
             "*.rs",
             "a.rs:3",
             "a.rs#L3",
+            "$(pwd)/a.rs",
+            "src/",
+            "a`date`.rs",
         ] {
             assert!(unlikely(Path::new(name)).is_some(), "{name}");
         }
