@@ -213,21 +213,41 @@ pub fn printable(bytes: &[u8]) -> String {
 #[must_use]
 pub fn printed(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    // Ways to the beginning of the line.
+    let text = text.replace("\x1b[G", "\r").replace("\x1b[1G", "\r");
+    let text = text.replace("\x1b[2K", "\r");
     let plain = without_escapes(&text);
-    let lines = plain
-        .split_inclusive('\n')
-        .map(|line| match line.strip_suffix('\n') {
-            Some(line) => (overwritten(line), "\n"),
-            None => (overwritten(line), ""),
-        });
-    let plain: String = lines.flat_map(|(line, end)| [line, end]).collect();
-    visible(&plain).into_owned()
+    let mut left = String::with_capacity(plain.len());
+    for line in plain.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        let line = line.trim_end_matches('\r');
+        let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
+        match line.contains('\x08') {
+            true => left.extend(typed_over(line)),
+            false => left.push_str(line),
+        }
+        left.push_str(end);
+    }
+    visible(&left).into_owned()
 }
 
-/// What is left of a line after its carriage returns.
-fn overwritten(line: &str) -> &str {
-    let line = line.trim_end_matches('\r');
-    line.rsplit_once('\r').map_or(line, |(_, last)| last)
+/// What is left of a line in which a backspace goes back over a letter, and the next one takes its place.
+fn typed_over(line: &str) -> Vec<char> {
+    let (mut letters, mut at) = (Vec::new(), 0_usize);
+    for letter in line.chars() {
+        match (letter, letters.get_mut(at)) {
+            ('\x08', _) => at = at.saturating_sub(1),
+            (letter, Some(place)) => (*place, at) = (letter, at + 1),
+            (letter, None) => {
+                letters.push(letter);
+                at += 1;
+            }
+        }
+    }
+    letters
 }
 
 /// The text without its hidden characters.

@@ -156,6 +156,14 @@ fn output_does_not_steer_a_terminal() {
     check(b"50%\r100%", "100%");
     check(b"\r 1/9\r 2/9\r\nsaved\r\n\r", " 2/9\nsaved\n");
     check(b"\x1b[2K\r 1/9\x1b[2K\r 2/9", " 2/9");
+    check(
+        b"\x1b[2K\x1b[1G 1/9\x1b[2K\x1b[1G 2/9\x1b[G 3/9\n",
+        " 3/9\n",
+    );
+    check(b"\x1b[32m 1/9\x1b[0m\x1b[2K", " 1/9");
+    check(b"wait |\x08/\x08-\x08done", "wait done");
+    check(b"\x08a\x08\x08b\n", "b\n");
+    check("é\u{8}ab\u{8}".as_bytes(), "ab");
     check(b"\x1b[1;31mred\x1b[0m\r\nnext\xff", "red\nnext\u{fffd}");
 }
 
