@@ -23,7 +23,7 @@ pub fn run(
 ) -> Result<(), CommandFailure> {
     let approvals = place.store()?.approvals();
     let listed = approvals.list().map_err(|error| {
-        CommandFailure::internal(format!(
+        CommandFailure::usage(format!(
             "cannot read the approvals of this workspace: {error}; {CHECK_STATE}"
         ))
     })?;
@@ -37,7 +37,7 @@ pub fn run(
         Approvals::Revoke { approval } => {
             let hash = find(&listed, approval)?;
             approvals.revoke(hash).map_err(|error| {
-                CommandFailure::internal(format!(
+                CommandFailure::usage(format!(
                     "cannot revoke the approval {approval}: {error}; {CHECK_STATE}"
                 ))
             })?;

@@ -411,15 +411,35 @@ impl RunArgs {
 fn stop(error: &clap::Error) -> Stop {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Show(error.to_string()),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Stop::Usage(
-            "a command is missing, such as aside run; aside --help lists all commands".into(),
-        ),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Stop::Usage(missing_command(&error.to_string()))
+        }
+        ErrorKind::InvalidSubcommand if value::is_first_word(error) => Stop::Usage(format!(
+            "{}; a message goes behind run, in quotes: aside run \"…\"",
+            one_sentence(&error.to_string())
+        )),
         ErrorKind::UnknownArgument if value::is_extra_word(error) => Stop::Usage(format!(
             "{}; put a message of several words in quotes: aside run \"…\"",
             one_sentence(&error.to_string())
         )),
         _ => Stop::Usage(one_sentence(&error.to_string())),
     }
+}
+
+/// The sentence for a command without the one that belongs behind it, from its help.
+fn missing_command(help: &str) -> String {
+    let mut lines = help.lines().map(str::trim);
+    let usage = lines.find_map(|line| line.strip_prefix("Usage: "));
+    let command = usage.unwrap_or("aside").split(" [").next();
+    let command = command.and_then(|command| command.split(" <").next());
+    let command = command.unwrap_or("aside");
+    let listed = lines.skip_while(|line| *line != "Commands:").nth(1);
+    let first = listed.and_then(|line| line.split_whitespace().next());
+    let first = match command {
+        "aside" => "run",
+        _ => first.unwrap_or("help"),
+    };
+    format!("a command is missing, such as {command} {first}; {command} --help lists all commands")
 }
 
 /// One sentence of the several paragraphs in which clap reports an error: usage and the advice to read the

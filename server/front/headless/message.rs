@@ -38,7 +38,7 @@ impl StdinUse {
         })
     }
 
-    /// The line that announces it. `is_shared`: the shell that runs this reads the same input.
+    /// The line that announces it. `is_shared`: the shell that runs this has the same input.
     #[must_use]
     pub fn line(self, is_shared: bool) -> String {
         let part = if self.is_message {
@@ -54,7 +54,8 @@ impl StdinUse {
             line += ", with a mark in place of each byte that is not UTF-8";
         }
         if is_shared {
-            line += "; the shell that runs this reads it too: `</dev/null` leaves it to that one";
+            line +=
+                "; the shell that runs this has it open, too: `</dev/null` leaves it to that one";
         }
         line
     }

@@ -37,7 +37,7 @@ pub fn run(
     let store = TrustStore::new(place.engine.state_dir());
     if revoke {
         place.engine.revoke_trust(&place.root).map_err(|error| {
-            CommandFailure::internal(format!(
+            CommandFailure::usage(format!(
                 "cannot revoke the trust in {folder}: {error}; {CHECK_STATE}"
             ))
         })?;
@@ -70,7 +70,7 @@ pub fn run(
         means.clear();
     }
     store.give(&place.root, now).map_err(|error| {
-        CommandFailure::internal(format!("cannot trust {folder}: {error}; {CHECK_STATE}"))
+        CommandFailure::usage(format!("cannot trust {folder}: {error}; {CHECK_STATE}"))
     })?;
     streams.say(&format!("{folder} is trusted.\n{means}"))?;
     let ends = "\

@@ -8,7 +8,7 @@ use std::{
 
 use crate::world::{ASIDE, ProgramResult, TestWorld, start};
 
-const SHARED: &str = "the shell that runs this reads it too";
+const SHARED: &str = "the shell that runs this has it open, too";
 
 /// Runs a script of a shell's, which knows the program as `$ASIDE` and the model as `$MODEL`.
 fn shell(args: &[&str], input: &str) -> ProgramResult {

@@ -285,19 +285,26 @@ fn errors_are_one_sentence() {
         r#"
         run --stirct | unexpected argument '--stirct' found; a similar argument exists: '--strict'
         conversation delete | the following required arguments were not provided: <ID>
+        hi | unrecognized subcommand 'hi'; a message goes behind run, in quotes: aside run "…"
+        conversation hi | unrecognized subcommand 'hi'
         rum | unrecognized subcommand 'rum'; a similar subcommand exists: 'run'
         run one two | unexpected argument 'two' found; put a message of several words in quotes: aside run "…"
         run --output xml | invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]
     "#,
     );
-    match parse([OsString::from("aside")]) {
-        Err(Stop::Usage(said)) => {
-            assert_eq!(
-                said,
-                "a command is missing, such as aside run; aside --help lists all commands"
-            );
+    for (command, first) in [
+        ("aside", "run"),
+        ("aside mcp", "list"),
+        ("aside config", "show"),
+    ] {
+        let given = command.split(' ').map(OsString::from);
+        let expected = format!(
+            "a command is missing, such as {command} {first}; {command} --help lists all commands"
+        );
+        match parse(given) {
+            Err(Stop::Usage(said)) => assert_eq!(said, expected),
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     }
 }
 

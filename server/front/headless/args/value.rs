@@ -113,6 +113,14 @@ pub(super) fn setting(text: &str) -> Result<String, String> {
     }
 }
 
+/// Whether the first word of all is no command, nor like one.
+pub(super) fn is_first_word(error: &clap::Error) -> bool {
+    let is_like_one = error.get(ContextKind::SuggestedSubcommand).is_some();
+    let usage = error.to_string();
+    let is_first = ["Usage: aside [", "Usage: aside <"];
+    !is_like_one && is_first.iter().any(|start| usage.contains(start))
+}
+
 /// Whether the unexpected argument is not a flag but another word after the message.
 pub(super) fn is_extra_word(error: &clap::Error) -> bool {
     let given = error.get(ContextKind::InvalidArg);
