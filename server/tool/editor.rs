@@ -23,6 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::diff::merged;
 use tokio_util::sync::CancellationToken;
 
 /// An editor that has documents open. Everything here is called on threads that may wait.
@@ -212,22 +213,7 @@ pub enum EditError {
 /// where the same lines were changed.
 #[must_use]
 pub fn carried(base: &str, new: &str, now: &str) -> Option<String> {
-    let (base, new, now) = (lines(base), lines(new), lines(now));
-    let (edit, put) = differing(&base, &new);
-    let (typed, there) = differing(&base, &now);
-    let at = if typed.is_empty() && there.is_empty() {
-        edit.start
-    } else if edit == typed {
-        return None;
-    } else if edit.end <= typed.start {
-        edit.start
-    } else if typed.end <= edit.start {
-        edit.start + there.len() - typed.len()
-    } else {
-        return None;
-    };
-    let parts = [&now[..at], &new[put], &now[at + edit.len()..]];
-    Some(parts.concat().concat())
+    merged(base, new, now).filter(|merged| merged != now)
 }
 
 /// Whether `now` has the change from `base` to `new`, and beside it only what the user typed in other lines.

@@ -16,6 +16,8 @@ M.passed, M.failed = 0, 0
 M.sent = {}
 --- Messages below, the newest last.
 M.said = {}
+--- Whether they are shown, too.
+M.loud = false
 
 local deep = vim.inspect
 
@@ -345,7 +347,7 @@ function M.begin(out)
   local echo = vim.api.nvim_echo
   vim.api.nvim_echo = function(chunks, ...)
     M.said[#M.said + 1] = chunks[1][1]
-    return echo({}, ...)
+    return echo(M.loud and chunks or {}, ...)
   end
   vim.api.nvim_create_autocmd('User', {
     pattern = { 'AsideTurnStarted', 'AsideTurnEnded' },

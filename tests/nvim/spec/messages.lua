@@ -164,24 +164,48 @@ test('every message of the samples is shown or acted on', {
   end
 end)
 
-test(
-  'a message goes to the notifier of the person as a whole, and is on the screen where no row is for it',
-  {},
-  function()
-    local notify, got = vim.notify, {}
-    vim.notify = function(...) got[#got + 1] = { ... } end
+test('a message goes to the notifier of the person as a whole, be it a function or a table', {}, function()
+  local notify, got = vim.notify, {}
+  local function keep(...) got[#got + 1] = { ... } end
+  for _, notifier in ipairs({ keep, setmetatable({}, { __call = function(_, ...) keep(...) end }) }) do
+    vim.notify = notifier
     vim.cmd('Aside nonsense')
     vim.notify = notify
-    T.has(got[1][1], 'there is no :Aside nonsense; there are answer, ask')
-    T.has(got[1][1], 'undo')
-    T.equal({ got[1][2], got[1][3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
-    vim.o.cmdheight = 0
-    vim.cmd('Aside undo')
-    T.has(T.screen(), 'Aside: no turn was started here')
-    T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
-    vim.o.cmdheight = 1
+    local last = table.remove(got)
+    T.has(last[1], 'there is no :Aside nonsense; there are answer, ask')
+    T.has(last[1], 'undo')
+    T.equal({ last[2], last[3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
   end
-)
+end)
+
+test('a message is on the screen where no row is for it, waits for no key, and is kept whole', {}, function()
+  for _, rows in ipairs({ 1, 0 }) do
+    vim.cmd('messages clear')
+    vim.o.cmdheight, T.loud = rows, true
+    vim.cmd('Aside nonsense')
+    T.loud = false
+    T.has(rows == 0 and T.screen() or T.said[#T.said], 'Aside: there is no :Aside nonsense')
+    T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
+    T.has(vim.fn.execute('messages'):gsub('\n', ' '), 'steer, stop, trust, undo')
+  end
+  vim.o.cmdheight = 1
+end)
+
+test('a message goes to a plugin to which Neovim gives them, and no row is made for it', {}, function()
+  local got, before = {}, #vim.api.nvim_list_wins()
+  local namespace = vim.api.nvim_create_namespace('external')
+  vim.ui_attach(namespace, { ext_messages = true }, function(event, _, content)
+    if event == 'msg_show' then got[#got + 1] = content[1] and content[1][2] end
+  end)
+  T.loud = true
+  vim.cmd('Aside nonsense')
+  T.loud = false
+  T.equal(vim.api.nvim_get_mode().blocking, false, 'it waits for no key')
+  vim.ui_detach(namespace)
+  T.has(table.concat(got, '\n'), 'steer, stop, trust, undo')
+  T.equal(#vim.api.nvim_list_wins(), before)
+  vim.o.cmdheight = 1
+end)
 
 test('a turn shows its progress as other language servers do', {
   script = '[[reply]]\nsay = [{ text = "I answer." }]\ndelay_ms = 200',

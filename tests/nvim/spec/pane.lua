@@ -49,6 +49,23 @@ test('one command opens the pane and closes it; a message of several lines is wr
   T.wait('both windows are closed', function() return #vim.api.nvim_list_wins() == 1 end)
 end)
 
+test('what does not come to the server stays: a message in its box and its history, lines as they were', {
+  files = { ['a.txt'] = 'one\ntwo\n' },
+  absent = true,
+}, function()
+  vim.cmd.edit('a.txt')
+  opens()
+  type_keys('ihello<CR>there<Esc><CR>')
+  T.says('no server')
+  T.equal(lines(), { 'hello', 'there' })
+  type_keys('dd0dd')
+  type_keys('<Up>')
+  T.equal(lines(), { 'hello', 'there' })
+  vim.cmd('Aside hide')
+  vim.cmd('2Aside rewrite shorten this')
+  T.lacks(T.screen(), 'is being rewritten')
+end)
+
 test('the message grows with its lines, and is sent in insert mode, too', { script = TALK }, function()
   opens()
   T.equal(vim.api.nvim_win_get_height(0), 3)

@@ -172,15 +172,86 @@ test('a number that does not fit waits to be asked for again', {
   T.equal(decisions()[3], { action = 'answer', answer = 4 })
 end)
 
-test('a text is typed', {
+--- Turns to the question, and writes below it.
+local function writes(text, keys)
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  vim.cmd('stopinsert')
+  vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(text, '\n'))
+  T.press('<Esc>' .. (keys or '<CR>'))
+end
+
+test('a text is written in as many lines as it takes; what was begun stays where it is left for later', {
   script = asks([[{ id = "a", text = "What name?", answer_type = { type = "text" }, default = "tidy" }]]),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
-  answer('tidy up')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  vim.cmd('stopinsert')
+  T.equal(vim.api.nvim_get_current_line(), 'tidy', 'the default')
+  T.has(T.screen(), 'What name?')
+  T.has(T.screen(), '<CR> sends · gN other answers · q later')
+  local windows = #vim.api.nvim_list_wins()
+  vim.cmd('Aside answer')
+  vim.cmd('stopinsert')
+  T.equal(#vim.api.nvim_list_wins(), windows, 'it is there once')
+  writes('tidy\nup', 'q')
+  T.wait('it is left', function() return #vim.api.nvim_list_wins() == windows - 2 end)
+  T.prompts(1)
+  T.equal(decisions(), {})
+  vim.cmd('Aside answer')
+  vim.cmd('stopinsert')
+  T.equal(vim.api.nvim_buf_get_lines(0, 0, -1, true), { 'tidy', 'up' })
+  T.press('<Esc>Goand more<Esc><CR>')
   T.ended()
-  T.equal(T.shown[1].items, 'tidy')
-  T.equal(decisions(), { { action = 'answer', answer = 'tidy up' } })
+  T.equal(decisions(), { { action = 'answer', answer = 'tidy\nup\nand more' } })
+  T.equal(#vim.api.nvim_list_wins(), windows - 2)
+end)
+
+test('a question that takes a text is declined, too', {
+  script = asks([[{ id = "a", text = "What name?", answer_type = { type = "text" } }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  T.choices = { 'Decline, with a note…', 'ask Ada' }
+  writes('so', 'gN')
+  T.ended()
+  T.equal(decisions(), { { action = 'decline', note = 'ask Ada' } })
+end)
+
+test('what waits is listed with its conversation, and what is picked comes first', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { user = "first", step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Push?", answer_type = "boolean" } }]
+[[reply]]
+when = { user = "second", step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Ship?", answer_type = "boolean" } }]
+[[reply]]
+repeat = true
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask first')
+  T.prompts(1)
+  vim.cmd('Aside! ask second')
+  T.prompts(2)
+  T.picks('Aside! answer', function(texts)
+    T.equal(texts, { 'Assistant: Push? · in “first”', 'Assistant: Ship? · in “second”' })
+    return texts[2]
+  end, 'Yes')
+  T.wait('one is left', function() return #require('aside.prompt').open() == 1 end)
+  T.equal(require('aside.prompt').open()[1].text, 'Push?')
+  T.wait('it goes on', function() return T.outcomes[1] == 'completed' end)
+  T.picks('Aside! show', function(texts)
+    T.equal(texts, { 'first · waits for you', 'second · ended' })
+    return texts[1]
+  end)
+  T.has(T.page(), '> first')
+  T.picks('Aside answer', 'No')
+  T.ended()
 end)
 
 test('what may be left out is left out', {
@@ -280,11 +351,26 @@ for kind, given in pairs({ boolean = 'Yes', text = 'tidy', secret = 'hunter2' })
       end)
       return given
     end
-    answer(crash)
-    T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside resume asks this again')
+    if kind == 'text' then
+      vim.cmd('Aside answer')
+      vim.cmd('stopinsert')
+      vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'begun' })
+      crash()
+      T.wait('its window goes with the question', function() return #vim.api.nvim_list_wins() == 2 end)
+    else
+      answer(crash)
+      T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside resume asks this again')
+    end
     vim.cmd('Aside resume')
     T.wait('it is asked again', function() return not T.prompts(1)[1].resumable end)
-    answer(given)
+    if kind == 'text' then
+      vim.cmd('Aside answer')
+      vim.cmd('stopinsert')
+      T.equal(vim.api.nvim_get_current_line(), 'begun', 'what was written is there')
+      writes(given)
+    else
+      answer(given)
+    end
     T.ended()
     T.equal(decisions(), { { action = 'answer', answer = kind == 'boolean' or given } })
     T.has(T.page(), 'Thanks.')

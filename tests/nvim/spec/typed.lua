@@ -1,7 +1,8 @@
 local T = require('harness')
 local test = T.test
 
---- Two edits, while the person types in another line: none of them fails, and all that was typed is there.
+--- Two edits, while the person types in another line: none of them fails, all that was typed is there, and
+--- it stays where they are undone.
 ---@param pause integer milliseconds between two keys
 local function types_while(pause)
   test(('two edits of a file in which the person types elsewhere, each %d ms'):format(pause), {
@@ -52,6 +53,9 @@ say = [{ text = "Done." }]
     T.lacks(table.concat(T.beside(), '\n'), '✗')
     local wanted = ('one\n2\nand more\nthree\n%s\nfive\n6\nseven'):format(('x'):rep(count))
     T.equal(T.buffer('a.txt'), wanted)
+    vim.cmd('Aside undo')
+    T.says('put back a.txt')
+    T.equal(T.buffer('a.txt'), ('one\ntwo\nthree\n%s\nfive\nsix\nseven'):format(('x'):rep(count)))
   end)
 end
 

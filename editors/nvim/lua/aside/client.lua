@@ -16,7 +16,7 @@ local CRASHES, WITHIN = 5, 180
 local READY, ENDS = 30000, 2000
 
 local since_11 = vim.fn.has('nvim-0.11') == 1
-local waiting = {} ---@type fun()[] what is to be done when the server is ready
+local waiting = {} ---@type { act?: fun(), failed?: fun() }[] what is to be done when the server is ready, and where it is not
 local run ---@type aside.Run?
 local crashes = {} ---@type integer[] seconds
 
@@ -110,12 +110,23 @@ local function on_init(client)
     require('aside.prompt').load()
     local acts = waiting
     waiting = {}
-    vim.iter(acts):each(function(act) act() end)
+    vim.iter(acts):each(function(each)
+      if each.act then each.act() end
+    end)
   end)
 end
 
-local function give_up(why)
+--- Nothing that waits for the server is done.
+local function drop_waiting()
+  local dropped = waiting
   waiting = {}
+  for _, each in ipairs(dropped) do
+    if each.failed then each.failed() end
+  end
+end
+
+local function give_up(why)
+  drop_waiting()
   log.fail(why)
 end
 
@@ -222,9 +233,11 @@ function M.config()
 end
 
 --- Does something when the server is ready, and starts it where it does not run. Where it cannot be, says why.
-function M.ready(act)
+---@param act? fun()
+---@param failed? fun() done in its place where there will be no server
+function M.ready(act, failed)
   if run and run.client and not run.stopped and not run.over then return act and act() end
-  waiting[#waiting + 1] = act
+  if act then waiting[#waiting + 1] = { act = act, failed = failed } end
   -- The action runs when that process is ready, and `on_exit` decides if it ends before.
   if run then return end
   local found, reasons = server.find()
@@ -260,7 +273,7 @@ function M.alive() return run ~= nil end
 
 --- Stops the server, whatever it does. What runs is interrupted and can be resumed; what waits for its start is dropped.
 function M.stop()
-  waiting = {}
+  drop_waiting()
   local this = run
   if not this then return end
   this.stopped = true

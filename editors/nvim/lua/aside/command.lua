@@ -105,10 +105,14 @@ M.subcommands = {
   },
   drop = { what = 'Picks a turn that was interrupted, or all of them, and ends it for good.', run = of('turn', 'drop') },
   hide = { what = 'Closes the windows of answers. What runs goes on.', run = of('turn', 'hide') },
-  show = { what = 'Goes to the answer; in it, hides it.', run = of('turn', 'show') },
+  show = {
+    what = 'Goes to the answer; in it, hides it. With a `!`, lists the answers of this Neovim, and how each is.',
+    run = function(_, command) require('aside.turn')[command.bang and 'pick' or 'show']() end,
+  },
   answer = {
-    what = 'Shows what waits for an answer. The next change follows by itself, whatever else waits does not. Hiding it leaves it open.',
-    run = of('prompt', 'answer'),
+    what = 'Shows what waits for an answer, or with a `!` a list of it. The next change follows by itself, whatever else waits '
+      .. 'does not. Hiding it leaves it open.',
+    run = function(_, command) require('aside.prompt')[command.bang and 'pick' or 'answer']() end,
   },
   conversations = {
     what = 'Picks a conversation, and opens it in the pane. A text filters by title.',

@@ -22,6 +22,7 @@ function M.open()
   vim.bo.readonly = true
 end
 
+local namespace = vim.api.nvim_create_namespace('aside.log')
 local STAYS = 5000 -- milliseconds
 local later ---@type fun()?
 local row ---@type fun()? closes the row with the last message
@@ -34,9 +35,12 @@ end
 
 --- Whether messages are shown by something else than the last line: a function of the person's, or another program.
 local function shown_elsewhere()
+  local notify = vim.notify
+  -- A notifier may be a table that can be called.
+  if type(notify) ~= 'function' then return true end
   local function takes_messages(ui) return ui.ext_messages end
   -- Neovim 0.12 does not say where its own is from.
-  local source = debug.getinfo(vim.notify, 'S').source
+  local source = debug.getinfo(notify, 'S').source
   local is_neovims = vim.startswith(source, '@vim/') or source:match('^=?%?$') ~= nil
   return not is_neovims or vim.iter(vim.api.nvim_list_uis()):any(takes_messages)
 end
@@ -65,6 +69,29 @@ local function show_row(text, highlight)
   vim.defer_fn(close, STAYS)
 end
 
+--- Whether Neovim gives messages to a plugin, which shows them: it says so to nobody, so an empty one is sent.
+local function shown_by_plugin()
+  local taken = false
+  local function told(event) taken = taken or event == 'msg_show' end
+  -- This option changes nothing; one has to be true.
+  vim.ui_attach(namespace, { ext_wildmenu = true }, told)
+  vim.api.nvim_echo({ { ' ' } }, false, {})
+  vim.cmd.redraw()
+  vim.ui_detach(namespace)
+  return taken
+end
+
+--- Writes lines over the last message, none of which is longer than the row: of one that is, Neovim would wait for Enter.
+---@param lines string[]
+---@param kept boolean whether they are in `:messages`
+local function echo(lines, highlight, kept)
+  for _, line in ipairs(lines) do
+    -- The new message replaces the previous one.
+    vim.cmd.redraw()
+    vim.api.nvim_echo({ { line, highlight } }, kept, {})
+  end
+end
+
 local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WARN, AsideWaiting = vim.log.levels.WARN }
 
 --- Says something: by `vim.notify` where that shows it, whole; else in the last line. There, two lines or one that is too
@@ -76,12 +103,21 @@ function M.say(text, highlight, hint)
   end
   local mode = vim.api.nvim_get_mode()
   if not mode.blocking and mode.mode:match('^[niv]$') then
-    -- The new message replaces the previous one.
-    vim.cmd.redraw()
-    local room = (vim.o.cmdheight == 0 and vim.o.columns or vim.v.echospace) - vim.fn.strdisplaywidth(hint or '')
-    local line = M.short('Aside: ' .. text, room) .. (hint or '')
-    if vim.o.cmdheight == 0 then return show_row(line, highlight) end
-    vim.api.nvim_echo({ { line, highlight } }, true, {})
+    local whole, none = ('Aside: %s%s'):format(text, hint or ''), vim.o.cmdheight == 0
+    if none and shown_by_plugin() then return vim.api.nvim_echo({ { whole, highlight } }, true, {}) end
+    -- As wide as Neovim shows one without waiting, also where it has no row for it.
+    local room = math.max(vim.v.echospace, 1)
+    local function cut(width)
+      return M.short('Aside: ' .. text, width - vim.fn.strdisplaywidth(hint or '')) .. (hint or '')
+    end
+    local line = cut(room)
+    echo(line ~= whole and require('aside.rows').words(whole, room) or { line }, highlight, true)
+    if line ~= whole then echo({ line }, highlight, false) end
+    -- A row that is none is taken back with the next one that is drawn.
+    if none then
+      vim.cmd.redraw()
+      show_row(cut(vim.o.columns), highlight)
+    end
     return
   end
   local ends = { pattern = { '*:n', '*:i' }, once = true, callback = vim.schedule_wrap(say_what_waits) }

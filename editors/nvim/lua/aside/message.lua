@@ -107,7 +107,16 @@ local function send(view)
   vim.b[buf].aside_recall = nil
   if name then return vim.cmd(('Aside %s %s'):format(name, rest:gsub('\n', ' '))) end
   local along, missing = attachments.named(text, turn.code())
-  turn.ask({ message = text, attachments = #along > 0 and along or nil, missing = missing, view = view })
+  turn.ask({
+    message = text,
+    attachments = #along > 0 and along or nil,
+    missing = missing,
+    view = view,
+    -- Unless the person has begun another one.
+    undelivered = function()
+      if vim.api.nvim_buf_is_valid(buf) and text_of(buf) == '' then set(buf, text) end
+    end,
+  })
 end
 
 --- A key that moves in the text does so, but in the first or the last line, where it goes through the history.

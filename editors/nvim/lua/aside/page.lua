@@ -17,7 +17,10 @@ local PLAIN = {
   rightleft = false,
 }
 
+local LEAST, MOST = 3, 10 -- rows to write in
+
 local wins = {} ---@type table<string, integer>
+local written = {} ---@type table<string, fun()> ends what is being written
 
 --- Rows that lines take when they are wrapped.
 local function rows(lines, width)
@@ -78,7 +81,77 @@ function M.ask(id, title, lines, choices, answer)
   config.map('choose', M.show(id, title, lines, { enter = true, footer = footer, height = vim.o.lines - 6 }), answer)
 end
 
+--- Lets the person write below a question, in as many lines as it takes. What is there when the window goes is a draft.
+---@param text string what is there already
+---@param acts { send: fun(text: string), other: fun(), left: fun(draft: string) }
+function M.write(id, text, acts)
+  if written[id] then written[id]() end
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden, vim.bo[buf].textwidth = 'wipe', 0
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, vim.split(text, '\n'))
+  local function lines() return vim.api.nvim_buf_get_lines(buf, 0, -1, true) end
+  local hint = config.hint({ { 'send', 'sends' }, { 'reject_all', 'other answers' }, { 'hide', 'later' } })
+  local options = {
+    relative = 'editor',
+    anchor = 'SW',
+    row = vim.o.lines - vim.o.cmdheight - 1,
+    col = math.max(0, math.floor((vim.o.columns - 80) / 2)),
+    width = math.min(78, vim.o.columns - 2),
+    height = LEAST,
+    border = 'rounded',
+    title = ' Your answer ',
+    footer = hint ~= '' and (' %s '):format(hint) or '',
+    footer_pos = 'right',
+    style = 'minimal',
+    zindex = 46,
+  }
+  local win = vim.api.nvim_open_win(buf, true, options)
+  for name, value in pairs({ wrap = true, linebreak = true, winhighlight = 'NormalFloat:Normal' }) do
+    vim.api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
+  end
+  local sent = false
+  local function finish() pcall(vim.api.nvim_win_close, win, true) end
+  written[id] = finish
+  local function fit()
+    options.height = math.min(math.max(rows(lines(), options.width), LEAST), MOST)
+    vim.api.nvim_win_set_config(win, options)
+  end
+  local function send()
+    local all = vim.trim(table.concat(lines(), '\n'))
+    vim.cmd('stopinsert')
+    sent = true
+    finish()
+    acts.send(all)
+  end
+  config.map('send', buf, send)
+  config.map('send_typing', buf, send, 'i')
+  config.map('hide', buf, finish)
+  config.map('reject_all', buf, acts.other)
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, { buffer = buf, callback = fit })
+  vim.api.nvim_create_autocmd('BufWinLeave', {
+    buffer = buf,
+    once = true,
+    callback = function()
+      local draft = table.concat(lines(), '\n')
+      if written[id] == finish then written[id] = nil end
+      if not sent then vim.schedule(function() acts.left(draft) end) end
+    end,
+  })
+  fit()
+  vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+  vim.cmd('startinsert!')
+end
+
+--- Closes the pages of all questions but one, which go on waiting.
+---@param id string
+function M.close_others(id)
+  for _, other in ipairs(vim.list_extend(vim.tbl_keys(wins), vim.tbl_keys(written))) do
+    if other ~= id then M.close(other) end
+  end
+end
+
 function M.close(id)
+  if written[id] then written[id]() end
   local win = wins[id]
   wins[id] = nil
   if win and vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end

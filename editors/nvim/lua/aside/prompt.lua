@@ -24,6 +24,7 @@ local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)
 local INTERRUPTED = 'what waits belongs to an interrupted turn'
 local arriving = {} ---@type table<string, aside.Prompt> those that are shown in a moment
 local forgotten = {} ---@type table<string, true> conversations of which nothing is said until they are asked in again
+local drafts = {} ---@type table<string, string> what was written of answers, by prompt
 local typed = false -- whether a key was typed since the person last decided something
 
 --- Notes from now on whether a key is typed.
@@ -232,6 +233,27 @@ local function type_in(prompt, done)
   got(ok and secret ~= '' and secret or nil)
 end
 
+--- Lets the person write a text, of several lines where it is a free one.
+local function write_in(prompt, done)
+  if prompt.answerType.format then return type_in(prompt, done) end
+  local id = prompt.promptId
+  local function keep(text) drafts[id] = text end
+  page.write(id, drafts[id] or prompt.default or '', {
+    send = function(text)
+      keep(text)
+      M.settle(prompt, given(text), function(settled, ...)
+        if settled then keep(nil) end
+        done(settled, ...)
+      end)
+    end,
+    other = function() choose(prompt, {}, done) end,
+    left = function(draft)
+      keep(draft)
+      done(false)
+    end,
+  })
+end
+
 local YES_NO = { true, false }
 
 --- Answers of a permission, in words.
@@ -299,7 +321,7 @@ widgets = {
   boolean = pick_one,
   multi_select = pick_many,
   number = type_in,
-  text = type_in,
+  text = write_in,
   secret = type_in,
 }
 
@@ -323,6 +345,7 @@ end
 
 --- Shows one prompt to the person.
 function M.show(prompt, done)
+  page.close_others(prompt.promptId)
   if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
@@ -334,35 +357,62 @@ function M.show(prompt, done)
   end)
 end
 
---- Turns to what waits: the first prompt that is open now. When it is decided, the next change of those follows by itself,
---- unless something was typed since; whatever takes keys waits to be asked for.
-function M.answer()
+--- What waits without an answer; where nothing does, says what there is.
+---@param act fun(queue: aside.Prompt[])
+local function with_queue(act)
   client.ready(function()
     local all = M.open()
     local queue = vim.tbl_filter(function(prompt) return not prompt.resumable end, all)
-    if #queue == 0 then
-      if #all == 0 then return log.say('nothing waits for an answer') end
-      return log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
-    end
-    require('aside.review').list(queue)
-    local follow
-    local function show(prompt)
-      -- Next time the others come first, whether this one is hidden, left for later or only looked at.
-      open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
-      M.show(prompt, function(settled, answered)
-        if settled then vim.schedule(function() follow(prompt, answered) end) end
-      end)
-    end
-    function follow(decided, answered)
-      queue = vim.tbl_filter(function(prompt)
-        local answers_itself = prompt == decided or answered and answered(prompt)
-        return not answers_itself and not prompt.settling and vim.tbl_contains(open, prompt)
-      end, queue)
-      local change = vim.iter(queue):find(require('aside.review').is_change)
-      if change and not typed then return show(change) end
-      if queue[1] then tell(queue[1]) end
-    end
-    show(queue[1])
+    if #queue > 0 then return act(queue) end
+    if #all == 0 then return log.say('nothing waits for an answer') end
+    log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
+  end)
+end
+
+--- Turns to the first of some prompts. When it is decided, the next change of those follows by itself, unless something
+--- was typed since; whatever takes keys waits to be asked for.
+---@param queue aside.Prompt[]
+local function go_through(queue)
+  require('aside.review').list(queue)
+  local follow
+  local function show(prompt)
+    -- Next time the others come first, whether this one is hidden, left for later or only looked at.
+    open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
+    M.show(prompt, function(settled, answered)
+      if settled then vim.schedule(function() follow(prompt, answered) end) end
+    end)
+  end
+  function follow(decided, answered)
+    queue = vim.tbl_filter(function(prompt)
+      local answers_itself = prompt == decided or answered and answered(prompt)
+      return not answers_itself and not prompt.settling and vim.tbl_contains(open, prompt)
+    end, queue)
+    local change = vim.iter(queue):find(require('aside.review').is_change)
+    if change and not typed then return show(change) end
+    if queue[1] then tell(queue[1]) end
+  end
+  show(queue[1])
+end
+
+--- Turns to what waits: the first prompt that is open now.
+function M.answer() with_queue(go_through) end
+
+--- A prompt in a line, with the conversation that it belongs to.
+---@param prompt aside.Prompt
+local function in_a_line(prompt)
+  local view = require('aside.view').of(prompt.conversationId)
+  local title = view and (' · in “%s”'):format(log.short(view.title, 40)) or ''
+  return log.short(('%s: %s'):format(prompt.label, prompt.text), 80) .. title
+end
+
+--- Lists what waits, and turns to what the person picks of it.
+function M.pick()
+  with_queue(function(queue)
+    vim.ui.select(queue, { prompt = 'Answer: ', kind = 'aside', format_item = in_a_line }, function(picked)
+      if not picked then return end
+      local others = vim.tbl_filter(function(prompt) return prompt ~= picked end, queue)
+      go_through(vim.list_extend({ picked }, others))
+    end)
   end)
 end
 

@@ -156,6 +156,7 @@ end
 ---@field choice? string of tools
 ---@field schema? table which the answer has to fit
 ---@field done? fun(outcome: string, structured?: table)
+---@field undelivered? fun() the message did not come to the server
 
 --- Starts a turn: in the conversation on the screen, else in another one.
 ---@param ask aside.Ask
@@ -164,7 +165,6 @@ local function start(ask, root)
   local view = ask.view or not ask.new and View.visible() or View.new()
   view.anchor = ask.anchor or view.anchor
   view.title = view.conversation and view.title or log.short(ask.message, 100)
-  if not view.hidden then require('aside.message').remember(ask.message) end
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
   require('aside.prompt').remember(view.conversation)
   if not view.hidden then view:show() end
@@ -190,10 +190,19 @@ end
 ---@param ask aside.Ask
 function M.ask(ask)
   local root = client.root(ask.anchor and ask.anchor.buf or M.code())
+  if not (ask.view and ask.view.hidden) then require('aside.message').remember(ask.message) end
+  local function undelivered()
+    if ask.undelivered then ask.undelivered() end
+    if ask.done then ask.done('failed') end
+  end
   local function steer(turn)
     local more = vim.tbl_map(attachments.as_text, ask.attachments or {})
     turn.view:show()
-    client.request('aside/turn/steer', { turnId = turn.id, message = ask.message .. table.concat(more) })
+    local params = { turnId = turn.id, message = ask.message .. table.concat(more) }
+    client.request('aside/turn/steer', params, nil, function(err)
+      undelivered()
+      log.fail(err.message)
+    end)
   end
   client.ready(function()
     local hidden = all_running()
@@ -205,7 +214,7 @@ function M.ask(ask)
       if item.view then return steer(item) end
       start(ask, root)
     end)
-  end)
+  end, undelivered)
 end
 
 --- Closes the windows of all answers.
@@ -223,6 +232,31 @@ function M.show()
   view = view or hidden[1] and hidden[1].view or View.of()
   if not view then return log.say('there is no answer yet; :Aside ask asks') end
   view:show(true)
+end
+
+--- How an answer is, in words.
+---@param view aside.View
+---@return string
+local function state_of(view)
+  local function is_mine(prompt) return not prompt.resumable and prompt.conversationId == view.conversation end
+  if vim.iter(require('aside.prompt').open()):any(is_mine) then return 'waits for you' end
+  local turn = latest[view]
+  return turn and turn.running and 'running' or 'ended'
+end
+
+--- Lists the answers of this Neovim, and goes to the one that the person picks.
+function M.pick()
+  local all = vim.tbl_filter(function(view) return latest[view] ~= nil and not view.hidden end, View.all())
+  if #all == 0 then return log.say('there is no answer yet; :Aside ask asks') end
+  local function order(one, other)
+    if one.busy ~= other.busy then return one.busy end
+    return one.buf > other.buf
+  end
+  table.sort(all, order)
+  local function item(view)
+    return { name = ('%s · %s'):format(log.short(view.title, 60), state_of(view)), view = view }
+  end
+  which('Go to: ', vim.tbl_map(item, all), function(picked) picked.view:show(true) end)
 end
 
 --- Tells something to the turn on the screen, else to the one that the person picks.

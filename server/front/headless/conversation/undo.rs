@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Undoes the file changes of a turn, by default of the last one, and records that for the model too. Writes nothing if
-/// any of the files was changed since.
+/// the same lines of any of the files were changed since.
 pub(super) fn run(
     conversation: &Conversation,
     turn: Option<&str>,
