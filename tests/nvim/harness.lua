@@ -193,7 +193,7 @@ local function clean()
     client.stop()
     vim.wait(PATIENCE, function() return not client.alive() end, 5)
   end
-  vim.cmd('silent! stopinsert | silent! tabonly! | silent! only! | silent! %bwipeout!')
+  vim.cmd('silent! stopinsert | silent! setlocal nowinfixbuf | silent! tabonly! | silent! only! | silent! %bwipeout!')
   for name in pairs(package.loaded) do
     if name == 'aside' or vim.startswith(name, 'aside.') then package.loaded[name] = nil end
   end

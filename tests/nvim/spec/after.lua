@@ -154,6 +154,75 @@ say = [{ text = "As you like." }]
   T.equal(#vim.api.nvim_list_wins(), 2, 'the answer is back')
 end)
 
+test('a proposal that is left is as it was, on the screen, and its buffers are no files', {
+  files = { ['a.txt'] = OLD },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "TWO" } }]
+[[reply]]
+say = [{ text = "As you like." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.draw()
+  local folders = #require('aside.client').client.workspace_folders
+  T.press('ge')
+  vim.fn.setline(2, 'TWO and a half')
+  vim.cmd('quit!')
+  T.wait('it is left', function() return #vim.api.nvim_list_tabpages() == 1 end)
+  T.equal(#require('aside.client').client.workspace_folders, folders)
+  T.draw()
+  T.has(T.screen(), '+ TWO')
+  T.lacks(T.screen(), 'and a half')
+  T.press('gy')
+  T.ended()
+  T.equal(vim.fn.readfile('a.txt', '', 3), { 'one', 'TWO', 'three' })
+end)
+
+test('calls of two turns that have the same names are two', {
+  files = { ['a.txt'] = OLD },
+  script = [=[
+[[reply]]
+when = { step = 1, turn = 1 }
+say = [{ call = "read_file", id = "r", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2, turn = 1 }
+say = [{ call = "edit_file", id = "e", arguments = { path = "a.txt", old_text = "two", new_text = "TWO" } }]
+[[reply]]
+when = { step = 1, turn = 2 }
+say = [{ call = "read_file", id = "r", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2, turn = 2 }
+say = [{ call = "edit_file", id = "e", arguments = { path = "a.txt", old_text = "nine", new_text = "NINE" } }]
+[[reply]]
+repeat = true
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask first')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.draw()
+  T.press('gy')
+  T.ended()
+  vim.cmd('Aside mode edits')
+  T.ask('Aside ask second')
+  T.says('changed a.txt — :Aside review')
+  local first, second = unpack(vim.split(T.page(), '> second', { plain = true }))
+  T.has(first, '│ +TWO')
+  T.lacks(first, '│ +NINE')
+  T.has(second, '│ +NINE')
+  require('aside.view').choice.mode = nil
+end)
+
 test('a proposal for a file that is not open is edited on its page', {
   files = { ['b.txt'] = OLD },
   script = [=[

@@ -105,7 +105,82 @@ say = [{ text = "Done." }]
   end
 end)
 
-test('the end of a turn that is out of sight is said', {
+test('an answer that is shown again has its size and its end, and says how to go to it', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nsay = [{ text = "' .. ('line\\n\\n'):rep(60) .. 'the end\\n\\n" }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  local view = assert(require('aside.view').visible())
+  local height = vim.api.nvim_win_get_height(view:window())
+  T.has(T.screen(), 'the end')
+  T.has(T.screen(), ':Aside goes here')
+  T.lacks(T.screen(), 'q hide')
+  vim.cmd('Aside hide')
+  vim.cmd('Aside')
+  T.equal(vim.api.nvim_win_get_height(view:window()), height)
+  T.has(T.screen(), 'the end')
+  T.has(T.screen(), 'q hide')
+  vim.cmd.wincmd('p')
+  vim.o.lines, vim.o.columns = 14, 60
+  vim.api.nvim_exec_autocmds('VimResized', {})
+  T.draw()
+  T.has(T.screen(), 'the end')
+  vim.o.lines, vim.o.columns = 24, 80
+end)
+
+test('a path in an answer is opened in the window of the code', {
+  files = { ['a.txt'] = 'one\n', ['b.txt'] = 'one\ntwo\n' },
+  script = '[[reply]]\nsay = [{ text = "Look at b.txt:2 first." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  local code = vim.api.nvim_get_current_win()
+  T.ask('Aside ask go')
+  vim.cmd('Aside')
+  vim.fn.search('b.txt')
+  T.equal(pcall(vim.cmd.edit, 'a.txt'), false, 'it stays an answer')
+  T.press('gf')
+  T.equal({ vim.api.nvim_get_current_win(), vim.fn.bufname(), vim.fn.line('.') }, { code, 'b.txt', 2 })
+  T.has(T.screen(), 'Look at b.txt')
+end)
+
+test('a change that was taken and could not be made is said', {
+  files = { ['a.txt'] = 'one\ntwo\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "2" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.draw()
+  vim.fn.writefile({ 'one', 'TWO' }, 'a.txt')
+  T.press('gy')
+  T.ended()
+  T.has(table.concat(T.said, '\n'), 'not made: ')
+end)
+
+test('the end of a turn that is out of sight is said, and `:Aside` goes there', {
+  script = '[[reply]]\nwhen = { user = "/^go$/" }\nsay = [{ text = "I answer." }]\ndelay_ms = 200\n'
+    .. '[[reply]]\nsay = [{ text = "Another." }]',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('it is shown', function() return require('aside.view').visible() end)
+  vim.cmd('Aside! ask another')
+  T.says('done: go — :Aside')
+  T.ended()
+  vim.cmd('Aside')
+  T.has(T.page(), 'I answer.')
+end)
+
+test('the end of a turn whose answer is hidden is said', {
   script = '[[reply]]\nsay = [{ text = "I answer." }]\ndelay_ms = 100',
 }, function()
   vim.cmd('Aside ask go')

@@ -17,7 +17,7 @@ say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
     seen[T.page()] = true
     return T.outcomes[1]
   end)
-  T.equal(T.page(), '> What is @this?\n> (with a.lua:1-2 · nothing for @this)\n\nIt adds\n\n- one\n- two\n')
+  T.equal(T.page(), '> What is @this?\n> (with a.lua:1-2 · nothing for @this)\n\nIt adds\n\n- one\n- two')
   -- Those that come while Neovim is kept waiting are written as one.
   assert(vim.tbl_count(seen) > 2, 'it came in pieces: ' .. vim.inspect(seen))
   local win = assert(require('aside.view').visible()):window()

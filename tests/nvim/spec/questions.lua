@@ -496,9 +496,15 @@ say = [{ text = "Done." }]
   vim.cmd('Aside answer')
   T.equal(#T.shown, 0)
   T.has(T.buffer(vim.api.nvim_get_current_buf()), 'echo last')
-  T.press('G')
+  -- What was not on the screen comes there before it is answered.
+  T.press('G<CR>')
+  T.has(T.said[#T.said], 'more lines')
+  T.equal(#T.shown, 0)
   T.choices = { 'No' }
-  T.press('<CR>')
+  T.wait('all of it was on the screen', function()
+    T.press('<CR>')
+    return #T.choices == 0
+  end)
   T.ended()
   T.equal(decisions(), { { action = 'answer', answer = 'no' } })
 end)

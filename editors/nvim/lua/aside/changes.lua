@@ -17,7 +17,7 @@ local M = {}
 local files = {} ---@type table<string, aside.Changed> by URI
 local edits = {} ---@type table<string, { before: string, after: string }> the last edit of each open file
 local news = false -- whether any came since the person was told
-local approved = {} ---@type table<string, true> calls whose change the person saw
+local approved = {} ---@type table<string, true> calls whose change the person saw, by turn and call
 
 --- The text of a buffer, with plain line breaks.
 local function text_of(buf)
@@ -72,18 +72,27 @@ function M.around(buf, edit)
   edits[vim.uri_from_bufnr(buf)] = { before = before, after = text_of(buf) }
 end
 
+--- Two turns may name their calls alike.
+local function key_of(turn, call) return turn .. ' ' .. call end
+
 --- The person saw the change of a call, and took it.
+---@param prompt aside.Prompt
+function M.approve(prompt) approved[key_of(prompt.turnId, prompt.tool.callId)] = true end
+
+--- Whether the person took the change of a call.
+---@param turn string
 ---@param call string
-function M.approve(call) approved[call] = true end
+function M.is_approved(turn, call) return approved[key_of(turn, call)] ~= nil end
 
 --- The update of a turn that tells of an edit.
+---@param turn string
 ---@param update { callId: string, changes: { uri: string, diff?: string }[] }
-function M.made(update)
+function M.made(turn, update)
   for _, change in ipairs(update.changes) do
     local made, now = edits[change.uri], read(change.uri)
     edits[change.uri] = nil
     local before = made and made.before or now and change.diff and diff.before(now, change.diff)
-    if before and now and not approved[update.callId] then
+    if before and now and not M.is_approved(turn, update.callId) then
       news = true
       M.record(change.uri, plain(before), plain(made and made.after or now))
     end

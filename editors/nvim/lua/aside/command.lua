@@ -65,7 +65,7 @@ M.subcommands = {
       local buf, range = vim.api.nvim_get_current_buf(), range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
       local also = attachments.diagnostics(buf, range[1], range[2])
       if #also == 0 and not text then return log.say('there are no diagnostics here; say what to fix', 'WarningMsg') end
-      ask(text or 'Fix these diagnostics.', buf, range, command.bang, also)
+      ask(vim.trim('Fix these diagnostics. ' .. (text or '')), buf, range, command.bang, also)
     end,
   },
   rewrite = {
@@ -153,6 +153,9 @@ function M.run(command)
     subcommand, text = M.subcommands.rewrite, command.args
   end
   if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
+  if command.bang then
+    return log.fail('with a range, :Aside! and a text rewrites its lines; :Aside rewrite does so with the current line')
+  end
   log.fail(('there is no :Aside %s; there are %s'):format(name, config.names(M.subcommands)))
 end
 

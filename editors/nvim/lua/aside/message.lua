@@ -161,6 +161,7 @@ end
 ---@param win integer
 function M.dress(win)
   local options = { wrap = true, linebreak = true, number = false, relativenumber = false, signcolumn = 'no' }
+  options.winfixbuf = true
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end

@@ -1,5 +1,6 @@
 --- A page with a question, above its answers. One that is too long to stand there is entered and scrolled first.
 local config = require('aside.config')
+local log = require('aside.log')
 
 local M = {}
 
@@ -78,7 +79,36 @@ function M.ask(id, title, lines, choices, answer)
   end
   local hint = config.hint({ { 'choose', 'answer' } })
   local footer = hint ~= '' and hint or ':Aside answer'
-  config.map('choose', M.show(id, title, lines, { enter = true, footer = footer, height = vim.o.lines - 6 }), answer)
+  local buf = M.show(id, title, lines, { enter = true, footer = footer, height = vim.o.lines - 6 })
+  local seen = {} ---@type table<integer, true> lines that were on the screen
+  local function look()
+    local win = wins[id]
+    if not win or vim.api.nvim_win_get_buf(win) ~= buf then return end
+    for line = vim.fn.line('w0', win), vim.fn.line('w$', win) do
+      seen[line] = true
+    end
+  end
+  local function unseen()
+    local all = {}
+    for line = 1, #lines do
+      all[#all + 1] = not seen[line] and line or nil
+    end
+    return all
+  end
+  vim.cmd.redraw()
+  look()
+  vim.api.nvim_create_autocmd({ 'WinScrolled', 'CursorMoved' }, { buffer = buf, callback = look })
+  config.map('choose', buf, function()
+    look()
+    local left = unseen()
+    if #left == 0 then return answer() end
+    -- The key only brings there what was not on the screen.
+    vim.fn.winrestview({ topline = left[1], lnum = left[1] })
+    vim.cmd.redraw()
+    look()
+    local rest = #unseen()
+    log.say(rest > 0 and ('%d more lines'):format(rest) or 'that is all of it; answer now', 'WarningMsg')
+  end)
 end
 
 --- Lets the person write below a question, in as many lines as it takes. What is there when the window goes is a draft.
@@ -140,6 +170,19 @@ function M.write(id, text, acts)
   fit()
   vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
   vim.cmd('startinsert!')
+end
+
+--- `gf` on a path in an answer opens it in the window of the code, at the line that is named behind it.
+function M.map_paths(buf)
+  vim.keymap.set('n', 'gf', function()
+    local name = vim.fn.expand('<cfile>') --[[@as string]]
+    local line = vim.api.nvim_get_current_line():match(vim.pesc(name) .. ':(%d+)')
+    if vim.fn.filereadable(name) ~= 1 then return log.say('there is no file ' .. name, 'WarningMsg') end
+    local win = vim.fn.bufwinid(require('aside.turn').code())
+    vim.api.nvim_set_current_win(win > 0 and win or vim.fn.win_getid(1))
+    vim.cmd.edit(vim.fn.fnameescape(name))
+    if line then vim.cmd('silent! ' .. line) end
+  end, { buffer = buf, desc = 'Aside: opens the file in the window of the code' })
 end
 
 --- Closes the pages of all questions but one, which go on waiting.

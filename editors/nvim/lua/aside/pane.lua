@@ -77,6 +77,18 @@ local function fit(pane)
   vim.api.nvim_win_set_config(pane.message, below)
 end
 
+--- Where no other window is left, its windows take any buffer again.
+local function free()
+  local pane = here()
+  if not pane then return end
+  local own = { pane.page, pane.message }
+  local function is_other(win) return not vim.tbl_contains(own, win) and vim.api.nvim_win_get_config(win).relative == '' end
+  if vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(is_other) then return end
+  for _, win in ipairs(own) do
+    vim.wo[win].winfixbuf = false
+  end
+end
+
 --- Opens its windows, in none of which the cursor is yet.
 ---@param view aside.View
 ---@return aside.Pane
@@ -95,6 +107,10 @@ local function open(view)
     once = true,
     callback = vim.schedule_wrap(function() close(pane) end),
   })
+  vim.api.nvim_create_autocmd('WinClosed', {
+    group = vim.api.nvim_create_augroup('aside.pane.free', {}),
+    callback = vim.schedule_wrap(free),
+  })
   return pane
 end
 
@@ -110,6 +126,7 @@ function M.show(view)
   end
   pane.view = view
   local buf = message.buffer(view)
+  vim.wo[pane.page].winfixbuf, vim.wo[pane.message].winfixbuf = false, false
   vim.api.nvim_win_set_buf(pane.page, view.buf)
   vim.api.nvim_win_set_buf(pane.message, buf)
   View.dress(pane.page)

@@ -164,7 +164,8 @@ local function trust_lines(folder, preview)
   section('Its settings', preview.settings, setting)
   section('Programs of the folder', preview.programs, tostring)
   section('Never counts', preview.ignored, tostring)
-  lines[#lines + 1] = 'In a trusted folder tools may edit and run, as the mode says. It ends when these files change.'
+  local ends = #lines > 2 and 'It ends when these files change.' or 'It ends when an aside.toml comes here.'
+  lines[#lines + 1] = 'In a trusted folder tools may edit and run, as the mode says. ' .. ends
   return lines
 end
 

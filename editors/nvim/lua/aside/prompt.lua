@@ -195,11 +195,10 @@ end
 ---@param done aside.Done
 local function choose(prompt, choices, done)
   vim.list_extend(choices, prompt.optional and { { text = 'Leave it out', answer = given(vim.NIL) } } or {})
-  vim.list_extend(choices, {
-    { text = 'Decline, with a note…', answer = M.decline },
-    { text = 'Skip', answer = { action = 'cancel' } },
-    { text = 'Later' },
-  })
+  choices[#choices + 1] = { text = 'Decline, with a note…', answer = M.decline }
+  -- Whether something may run is answered by no.
+  choices[#choices + 1] = prompt.kind ~= 'runTool' and { text = 'Skip', answer = { action = 'cancel' } } or nil
+  choices[#choices + 1] = { text = 'Later' }
   vim.ui.select(choices, {
     -- All of it is on the page above.
     prompt = log.short(('%s: %s'):format(prompt.label, prompt.text), vim.o.columns - 2) .. ' ',
@@ -347,7 +346,8 @@ end
 function M.show(prompt, done)
   page.close_others(prompt.promptId)
   if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
-  local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
+  local title, all = ('%d of %d'):format(prompt.position.n, prompt.position.of), #M.open()
+  title = all > prompt.position.of and ('%s · %d wait'):format(title, all) or title
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()
     widgets[prompt.answerType.type](prompt, function(...)

@@ -34,6 +34,14 @@ local function hunks_of(prompt)
   return preview and preview.kind == 'diff' and diff.hunks(preview.old, preview.new) or {}
 end
 
+--- What stands above its parts: the tool, and what the server warns of, which its question has in brackets.
+---@param prompt aside.Prompt
+---@return string
+local function label_of(prompt)
+  local warning = prompt.text:match('%b()')
+  return prompt.label .. (warning and ' ' .. warning or '')
+end
+
 --- The text of a buffer, with line breaks as a proposal has them.
 local function text_of(buf, preview)
   local ends = vim.bo[buf].endofline and '\n' or ''
@@ -93,7 +101,7 @@ function Review:draw_inline()
   self.base, self.hunks = base, hunks
   -- A replacement of one text is the same wherever that is; any other change is of the text that the model knows.
   local moved = base ~= self.ours and (self.prompt.tool.name == 'edit_file' and MOVED or CHANGED)
-  shown = Shown.new(buf, hunks, self.prompt.label .. (moved and ' · ' .. moved or ''))
+  shown = Shown.new(buf, hunks, label_of(self.prompt) .. (moved and ' · ' .. moved or ''))
   self.shown = shown
   local check = vim.schedule_wrap(function()
     if self.shown == shown and text_of(buf, self.prompt.preview) ~= base then self:follow() end
@@ -175,7 +183,7 @@ end
 function Review:settle(answer, text)
   if self.release then self.release() end
   local decision = { action = 'answer', answer = answer, newText = text }
-  require('aside.changes').approve(self.prompt.tool.callId)
+  if answer ~= 'no' then require('aside.changes').approve(self.prompt) end
   require('aside.prompt').settle(self.prompt, decision, self.done)
 end
 
@@ -333,7 +341,7 @@ function Review:on_page()
   local buf = page.show(prompt.promptId, title, lines, options)
   local kind = vim.filetype.match({ filename = name, buf = buf })
   if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
-  local shown = Shown.new(buf, self.hunks, prompt.label, places)
+  local shown = Shown.new(buf, self.hunks, label_of(prompt), places)
   self.shown = shown
   local wiped = vim.schedule_wrap(function()
     if self.shown == shown then self:erase() end
@@ -359,7 +367,8 @@ function Review:edit()
   ---@param text string
   local function fill(text, title)
     local buf = vim.api.nvim_get_current_buf()
-    vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'wipe', false
+    -- Before it has a name: it is no file of any folder.
+    vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'nofile', 'wipe', false
     vim.api.nvim_buf_set_name(buf, ('aside://%s/%s'):format(title, name))
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, (diff.lines((text:gsub('\r\n', '\n')))))
     vim.bo[buf].filetype = vim.filetype.match({ filename = name, buf = buf }) or ''
@@ -368,12 +377,29 @@ function Review:edit()
     return buf
   end
   vim.cmd.tabnew()
-  vim.bo[fill(base, 'now')].buftype = 'nofile'
+  fill(base, 'now')
   vim.bo.modifiable = false
   vim.cmd('rightbelow vertical new')
   local buf = fill(diff.compose(base, preview.new, all), 'proposal')
   vim.bo[buf].buftype = 'acwrite'
   log.say('write it as it should be; :w shows it as the proposal, :q! leaves it as it was')
+  local tab, over = vim.api.nvim_get_current_tabpage(), false
+  --- Goes back to where the person was, with the change on the screen.
+  ---@param text? string what it is to be from now on
+  local function back(text)
+    over = true
+    if vim.api.nvim_tabpage_is_valid(before) then vim.api.nvim_set_current_tabpage(before) end
+    if tab ~= before and vim.api.nvim_tabpage_is_valid(tab) then
+      vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(tab)) }, bang = true })
+    end
+    if M.reviews[self.prompt.promptId] ~= self then return end
+    if text then
+      preview.old, preview.new, self.edited = base, text, true
+      self:erase()
+      self.base, self.hunks = base, hunks_of(self.prompt)
+    end
+    M.start(self.prompt, self.done)
+  end
   local function written()
     local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
     text = (text ~= '' and (base == '' or vim.endswith(base, '\n'))) and text .. '\n' or text
@@ -381,14 +407,12 @@ function Review:edit()
     vim.bo[buf].modified = false
     if text == base then return log.say('nothing is left of the change; leave it out instead', 'WarningMsg') end
     if M.reviews[self.prompt.promptId] ~= self then return log.say('this waits no more', 'WarningMsg') end
-    local tab = vim.api.nvim_get_current_tabpage()
-    if vim.api.nvim_tabpage_is_valid(before) then vim.api.nvim_set_current_tabpage(before) end
-    if tab ~= before then vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(tab)) end
-    preview.old, preview.new, self.edited = base, text, true
-    self:erase()
-    self.base, self.hunks = base, hunks_of(self.prompt)
-    M.start(self.prompt, self.done)
+    back(text)
   end
+  local function left()
+    if not over and vim.v.exiting == vim.NIL then back() end
+  end
+  vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = vim.schedule_wrap(left) })
   vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = vim.schedule_wrap(written) })
 end
 

@@ -57,7 +57,7 @@ function M.run(buf, first, last, wish)
   local view = View.new()
   view.hidden, view.title = true, 'Rewrite: ' .. wish
   turn.ask({
-    message = ('Rewrite the lines that are attached first: %s'):format(wish),
+    message = ('Rewrite: %s\n\nAnswer with what takes the place of the lines that are attached first.'):format(wish),
     attachments = along,
     missing = missing,
     view = view,
@@ -70,7 +70,9 @@ function M.run(buf, first, last, wish)
         view:show()
         log.say(why .. '; they are as they were', 'WarningMsg')
       elseif outcome == 'completed' then
-        log.say('rewritten; u takes it back')
+        local elsewhere = vim.api.nvim_get_current_buf() ~= buf
+        local name = elsewhere and vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t') or nil
+        log.say(name and ('rewritten in %s; u there takes it back'):format(name) or 'rewritten; u takes it back')
       end
     end,
   })

@@ -203,7 +203,10 @@ function Shown:draw_hunk(at)
   local lines = self.inline and drawn.removed or drawn.removed + #drawn.added
   -- One that is longer than the window has its label and its keys at its end, too.
   if not self.inline and self:is_long(at) then below = above end
-  if lines > 0 then
+  -- What was taken away stands above what is there in its place, as in every diff.
+  if self.made then
+    vim.list_extend(above, below)
+  elseif lines > 0 then
     self:mark(drawn.row + lines - 1, { virt_lines = below, virt_lines_leftcol = true })
   else
     vim.list_extend(above, below)

@@ -18,6 +18,7 @@ local M = {}
 
 local turns = {} ---@type table<string, aside.Turn>
 local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each answer
+local told ---@type aside.View? the answer of which it was said that it is there
 
 --- A turn that runs; one that was interrupted runs again.
 ---@return aside.Turn
@@ -40,8 +41,9 @@ local function over(turn, outcome, structured)
   client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
   if turn.done then return turn.done(outcome, structured) end
   -- Nobody sees the end of one that is out of sight.
-  local told = changes.tell() or turn.view:window() ~= nil
-  if outcome == 'completed' and not told then
+  local seen = changes.tell() or turn.view:window() ~= nil
+  if outcome == 'completed' and not seen then
+    told = turn.view
     log.say('done: ' .. log.short(turn.view.title, 60), nil, ' — :Aside')
   end
 end
@@ -106,7 +108,7 @@ end
 
 --- Fills a page with the conversation as it was, read from the log, unless something was begun on it meanwhile.
 ---@param view aside.View
----@param item { conversationId: string, title?: string }
+---@param item { conversationId: string, title?: string, status?: string }
 ---@param done? fun(view: aside.View)
 function M.fill(view, item, done)
   local conversation, all = item.conversationId, {}
@@ -117,7 +119,8 @@ function M.fill(view, item, done)
     client.request('aside/conversation/read', { conversationId = conversation, after = after }, function(result)
       vim.list_extend(all, result.turns)
       if result.next then return page(result.next) end
-      if view:exists() and not view.turn then updates.replay(view, all) end
+      local elsewhere = item.status == 'running' or item.status == 'waiting'
+      if view:exists() and not view.turn then updates.replay(view, all, elsewhere) end
       -- One that runs goes on on the new page.
       for _, turn in ipairs(all_running()) do
         if turn.conversation == conversation then
@@ -222,9 +225,12 @@ function M.hide()
   vim.iter(View.all()):each(function(view) view:hide() end)
 end
 
---- Goes to the answer: the one on the screen, else one that is being written, else the last one. In it, hides it.
+--- Goes to the answer: the one that was said to be there, else the one on the screen, else one that is being written, else the last one. In it, hides it.
 function M.show()
   local view, hidden = View.visible(), all_running()
+  local news = told and told:exists() and not told:window() and told or nil
+  told = nil
+  if news then return news:show(true) end
   if view and vim.api.nvim_get_current_win() == view:window() then return view:hide() end
   if not view and #hidden > 1 then
     return which('Go to: ', hidden, function(turn) turn.view:show(true) end)
@@ -394,9 +400,14 @@ function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   updates.show(turn.view, params.update)
-  if params.update.kind == 'toolResult' then read_again() end
-  if params.update.kind ~= 'edit' then return end
-  changes.made(params.update)
+  local update = params.update
+  if update.kind == 'toolResult' then read_again() end
+  -- The person said that it shall be made.
+  if update.kind == 'toolResult' and update.status == 'error' and changes.is_approved(id, update.callId) then
+    log.say('not made: ' .. (update.summary or 'it failed'), 'WarningMsg')
+  end
+  if update.kind ~= 'edit' then return end
+  changes.made(id, update)
   require('aside.tools').tell(vim.tbl_map(function(change) return change.uri end, params.update.changes))
 end
 

@@ -41,9 +41,9 @@ local kinds = {
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
     if #summary > 1 and not view:has_output(update.callId) then view:output(update.callId, ended(update.summary)) end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
-    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
+    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 100)
     -- Why it failed is said whole.
-    local cut = status ~= 'ok' and #summary == 1 and not view:has_room(sign)
+    local cut = status ~= 'ok' and #summary == 1 and not view:has_room(update.callId, sign)
     if cut then view:output(update.callId, summary[1] .. '\n') end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
@@ -95,18 +95,42 @@ function M.close(view, outcome)
   if NOTES[outcome] then view:note(NOTES[outcome]) end
 end
 
+--- The updates of a turn as they were shown when it ran. What was said while a text was written stands before that in the
+--- log, which has a text when all of it is there.
+---@param updates table[]
+---@return table[]
+local function as_shown(updates)
+  local all, held, calls, step = {}, {}, 0, nil
+  for _, update in ipairs(updates) do
+    local kind = update.kind
+    calls = calls + (kind == 'toolCall' and 1 or kind == 'toolResult' and -1 or 0)
+    if #held > 0 and update.step and step and update.step > step then
+      vim.list_extend(all, held)
+      held, step = {}, nil
+    end
+    step = #held > 0 and (step or update.step) or nil
+    table.insert(kind == 'steered' and calls <= 0 and held or all, update)
+  end
+  return vim.list_extend(all, held)
+end
+
 --- Writes turns that ran before on an empty page.
 ---@param view aside.View
 ---@param turns { message: string, updates: table[], outcome?: string }[]
-function M.replay(view, turns)
-  for _, turn in ipairs(turns) do
+---@param runs? boolean the last one runs still, here or in another program
+function M.replay(view, turns, runs)
+  for at, turn in ipairs(turns) do
     view:begin_turn()
     view:said(turn.message)
-    for _, update in ipairs(turn.updates) do
+    for _, update in ipairs(as_shown(turn.updates)) do
       M.show(view, update)
     end
-    view:finish_all('interrupted')
-    M.close(view, turn.outcome or 'interrupted')
+    if runs and at == #turns and not turn.outcome then
+      view:note('It runs, here or in another program; :Aside conversations reads it again.')
+    else
+      view:finish_all('interrupted')
+      M.close(view, turn.outcome or 'interrupted')
+    end
   end
   view:flush()
 end

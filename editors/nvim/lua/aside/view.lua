@@ -3,6 +3,7 @@
 local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
+local place_of = require('aside.place')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
@@ -21,6 +22,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field waits? boolean for a person
 ---@field partial string output without its line break
 ---@field text string of the line itself
+---@field whole string what was not cut of it
 
 ---@class aside.Anchor the code that an answer is about
 ---@field buf integer
@@ -86,9 +88,11 @@ function View.new()
   local moved = { 'CursorMoved', 'CursorMovedI', 'WinScrolled' }
   local group = vim.api.nvim_create_augroup('aside.view', {})
   vim.api.nvim_create_autocmd(moved, { group = group, callback = View.stand_aside })
+  vim.api.nvim_create_autocmd({ 'VimResized', 'WinEnter' }, { group = group, callback = vim.schedule_wrap(View.refit) })
   config.map('hide', buf, function() self:hide() end)
   config.map('pin', buf, function() require('aside.pane').show(self) end)
   config.map('reply', buf, function() require('aside.pane').reply(self) end)
+  require('aside.page').map_paths(buf)
   return self
 end
 
@@ -105,11 +109,14 @@ end
 ---@return aside.View[]
 function View.all() return vim.tbl_values(views) end
 
---- The one that the person is in, else one that is on the screen; else none.
+--- The one that the person is in, else one that is on the screen: a float was asked for later than a pane; else none.
 ---@return aside.View?
 function View.visible()
   local wins = vim.api.nvim_tabpage_list_wins(0)
-  table.insert(wins, 1, vim.api.nvim_get_current_win())
+  local function is_float(win) return vim.api.nvim_win_get_config(win).relative ~= '' and not vim.w[win].aside_pane end
+  local floats, others =
+    vim.tbl_filter(is_float, wins), vim.tbl_filter(function(win) return not is_float(win) end, wins)
+  wins = vim.list_extend({ vim.api.nvim_get_current_win() }, vim.list_extend(floats, others))
   local by_message = {}
   for _, view in pairs(views) do
     by_message[view.message or 0] = view
@@ -151,50 +158,6 @@ function View:floats()
   return win and vim.api.nvim_win_get_config(win).relative ~= '' and not vim.w[win].aside_pane or false
 end
 
---- The row of a float in a window where it does not cover the cursor's line: below it, else above.
----@param win integer
----@param row integer where it would stand
----@param height integer with its border
----@return integer
-local function beside_cursor(win, row, height)
-  local below = vim.api.nvim_win_call(win, vim.fn.winline) --[[@as integer]]
-  if below <= row or below > row + height then return row end
-  if below + height <= vim.api.nvim_win_get_height(win) then return below end
-  return math.max(0, below - 1 - height)
-end
-
---- The place of the float: at the right of the window with the code, level with it. Where it would cover that, it stands
---- below. It takes two fifths of the rows at the most.
----@return vim.api.keyset.win_config
-function View:place()
-  local options, anchor = config.get(), self.anchor
-  local win = anchor and vim.fn.bufwinid(anchor.buf) or -1
-  win = win > 0 and win or vim.api.nvim_get_current_win()
-  if vim.api.nvim_win_get_config(win).relative ~= '' then win = vim.fn.win_getid(1) end
-  local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
-  local beside, page = columns >= 90, self:window()
-  local width = math.max(20, math.min(options.width, beside and math.floor(columns / 2) or columns - 4))
-  local most = math.max(1, math.min(options.height, math.floor(rows * 0.4) - 2))
-  local height = math.max(1, math.min(math.max(page and self:rows(page) or 1, 3), most))
-  local row = anchor and (beside and anchor.row or anchor.last + 1) - vim.fn.line('w0', win) + 1 or 0
-  row = beside_cursor(win, math.max(0, math.min(row, rows - height - 2)), height + 2)
-  local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
-  return {
-    relative = 'win',
-    win = win,
-    anchor = 'NE',
-    row = row,
-    col = columns,
-    width = width,
-    height = height,
-    border = 'rounded',
-    title = ' ' .. log.short(self.title, width - 4) .. ' ',
-    footer = (' %s%s '):format(self.busy and 'working · ' or '', footer),
-    footer_pos = 'right',
-    zindex = 40,
-  }
-end
-
 --- Options of each window that shows an answer.
 function View.dress(win)
   local options = {
@@ -209,10 +172,11 @@ function View.dress(win)
     conceallevel = 0,
     foldmethod = 'expr',
     foldexpr = ("getline(v:lnum)[:%d]==#'%s'"):format(#FOLDED - 1, FOLDED),
-    foldtext = "'│ '.(v:foldend-v:foldstart+1).' lines'",
+    foldtext = "'│ '.(v:foldend-v:foldstart+1).' line'.(v:foldend>v:foldstart?'s':'')",
     foldenable = true,
     foldlevel = 0,
     fillchars = 'fold: ,eob: ',
+    winfixbuf = true,
     winhighlight = 'Folded:Comment',
   }
   for name, value in pairs(options) do
@@ -224,11 +188,31 @@ end
 function View:show(enter)
   if not self:window() then
     View.clear()
-    local place = vim.tbl_extend('error', self:place(), { style = 'minimal', noautocmd = true })
-    View.dress(vim.api.nvim_open_win(self.buf, false, place))
+    local place = vim.tbl_extend('error', place_of(self), { style = 'minimal', noautocmd = true })
+    local win = vim.api.nvim_open_win(self.buf, false, place)
+    View.dress(win)
+    self.placed = nil
+    self:redraw()
+    self:to_end(win)
+  end
+  if enter then
+    vim.fn.win_gotoid(self:window() or 0)
     self:redraw()
   end
-  if enter then vim.fn.win_gotoid(self:window() or 0) end
+end
+
+--- Goes to its end; a text that fits is shown from its beginning.
+---@param win integer
+function View:to_end(win)
+  vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(self.buf), 0 })
+  local fits = self:rows(win) <= vim.api.nvim_win_get_height(win)
+  vim.api.nvim_win_call(win, function()
+    if fits then
+      vim.fn.winrestview({ topline = 1 })
+    else
+      vim.cmd('normal! zb')
+    end
+  end)
 end
 
 --- Removes it, with its windows.
@@ -269,11 +253,9 @@ function View:change(change)
   -- All of it is parsed with each tick, which Neovim waits for.
   if vim.api.nvim_buf_line_count(buf) > COLOURED then vim.treesitter.stop(buf) end
   self:redraw()
+  -- Also when the window has just grown.
   for _, win in ipairs(follow) do
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
-    -- A text that fits is shown from its beginning, also when the window has just grown.
-    local fits = self:rows(win) <= vim.api.nvim_win_get_height(win)
-    if fits then vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end) end
+    self:to_end(win)
   end
 end
 
@@ -286,7 +268,7 @@ function View:redraw()
     vim.wo[win][0].winbar = (' %%<%s%%= %s '):format(self.title:gsub('%%', '%%%%'), self:facts():gsub('%%', '%%%%'))
     return
   end
-  local place = self:place()
+  local place = place_of(self)
   if vim.deep_equal(place, self.placed) then return end
   self.placed = place
   vim.api.nvim_win_set_config(win, place)
@@ -314,11 +296,26 @@ function View.stand_aside()
   end
 end
 
+--- Fits the floats to a screen of another size, or to a cursor that came or went.
+---@param event { event: string }
+function View.refit(event)
+  for _, view in pairs(views) do
+    local win = view:floats() and view:window() or nil
+    local follow = win and vim.api.nvim_win_get_cursor(win)[1] == vim.api.nvim_buf_line_count(view.buf)
+    if win then view:redraw() end
+    if win and follow and event.event == 'VimResized' then view:to_end(win) end
+  end
+end
+
 --- Writes what waits.
 function View:flush()
   if #self.pieces == 0 then return end
-  local lines = vim.split(table.concat(self.pieces), '\n')
+  -- Line breaks at its end are written with what follows, if the same text goes on.
+  local text, breaks = table.concat(self.pieces):match('^(.-)(\n*)$')
   self.pieces = {}
+  if breaks ~= '' then self.pieces[1] = breaks end
+  if text == '' then return end
+  local lines = vim.split(text, '\n')
   self:change(function()
     local row = vim.api.nvim_buf_line_count(self.buf) - 1 - self.below
     vim.api.nvim_buf_set_text(self.buf, row, -1, row, -1, lines)
@@ -332,7 +329,12 @@ function View:put(kind, text)
     self.below, self.tail = 0, 'paragraph'
   end
   local gap = not self.tail and '' or kind == 'line' and self.tail == 'line' and '\n' or '\n\n'
-  if kind == self.tail and kind ~= 'line' and kind ~= 'paragraph' then gap = '' end
+  if kind == self.tail and kind ~= 'line' and kind ~= 'paragraph' then
+    gap = ''
+  else
+    self:flush()
+    self.pieces = {}
+  end
   self.tail = kind
   self.pieces[#self.pieces + 1] = gap .. text
 end
@@ -387,6 +389,8 @@ end
 function View:begin_turn(id)
   self.steps = {}
   if id and id == self.turn then return end
+  -- Another turn may name its calls as this one did.
+  self.lines = {}
   local spent = self.spent
   self.turn, spent.before = id, spent.before + (spent.turn_cost or 0)
   spent.turn_cost, spent.turn_tokens = nil, 0
@@ -399,18 +403,35 @@ function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
   -- The rest of the window shows the state beside the line.
-  local beside, width = self:beside()
-  text = '`' .. log.short(text:gsub('`', ''), math.max(width - beside - 3, 20)) .. '`'
+  local whole = text:gsub('`', '')
+  text = self:titled(whole, BESIDE)
   local known = self.lines[id]
   if known then
-    known.running = true
+    known.running, known.whole = true, whole
     return self:retitle(known, text)
   end
   self:put('line', text)
   self:flush()
   local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, vim.api.nvim_buf_line_count(self.buf) - 1, 0, {})
-  self.lines[id] =
-    { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits, text = text }
+  self.lines[id] = {
+    mark = mark,
+    started = vim.uv.now(),
+    lines = 0,
+    running = true,
+    partial = '',
+    waits = waits,
+    text = text,
+    whole = whole,
+  }
+end
+
+--- A line's text, cut so that so many columns are left beside it.
+---@param whole string
+---@param beside integer
+---@return string
+function View:titled(whole, beside)
+  local _, width = self:beside()
+  return '`' .. log.short(whole, math.max(width - beside - 3, 20)) .. '`'
 end
 
 ---@param line aside.Line
@@ -450,6 +471,8 @@ function View:finish(id, text, highlight)
   if not line or not self:exists() then return end
   if line.partial ~= '' then self:output(id, '\n') end
   line.running = false
+  local beside = self:beside()
+  self:retitle(line, self:titled(line.whole, math.min(vim.fn.strdisplaywidth(text) + 1, beside)))
   self:remark(line, text, highlight or 'Comment')
 end
 
@@ -476,13 +499,25 @@ function View:beside()
   return math.max(BESIDE, math.floor(width * 0.4)), width
 end
 
---- Whether all of a text has room beside a line.
-function View:has_room(text) return vim.fn.strdisplaywidth(text) <= self:beside() - 2 end
+--- The columns beside a line: what its text leaves, or a part of the window.
+---@param line aside.Line
+---@return integer
+function View:room(line)
+  local beside, width = self:beside()
+  return math.max(beside - 2, width - vim.fn.strdisplaywidth(line.text) - 2)
+end
+
+--- Whether all of a text has room beside a line, as its text can be cut.
+function View:has_room(id, text)
+  local line, beside, width = self.lines[id], self:beside()
+  local least = line and math.min(vim.fn.strdisplaywidth(line.whole) + 2, width - beside) or 0
+  return vim.fn.strdisplaywidth(text) <= math.max(beside - 2, width - least - 2)
+end
 
 --- Says beside a line how it is.
 ---@param line aside.Line
 function View:remark(line, text, highlight)
-  local virtual = { { ' ' .. log.short(text, self:beside() - 2), highlight } }
+  local virtual = { { ' ' .. log.short(text, self:room(line)), highlight } }
   vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, { id = line.mark, virt_text = virtual })
 end
 
