@@ -25,7 +25,7 @@ use std::{collections::HashMap, marker::PhantomData, sync::Arc, time::Duration};
 
 use aside_base::visible::without_links;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::{
     jsonrpc,
@@ -46,7 +46,8 @@ use crate::front::{
     wire::methods::{ClientNotification, ClientRequest},
 };
 
-/// Time for an answer that a program gives, and not a person.
+/// Time for an answer that a program gives, and not a person. Emacs 28 leaves what came together with the reply to a command
+/// unread until more comes; so a line for the log follows each message and each request without an answer, so much later.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Handle of the client. Clones share one connection.
@@ -117,8 +118,20 @@ impl LspClient {
     /// Shows a message. Its text is changed so that the client makes no links of it, whoever wrote it.
     pub(super) async fn show_message(&self, typ: MessageType, message: &str) {
         let message = without_links(message);
-        self.notify::<ShowMessage>(ShowMessageParams { typ, message })
-            .await;
+        let shown = ShowMessageParams {
+            typ,
+            message: message.clone(),
+        };
+        self.notify::<ShowMessage>(shown).await;
+        if !self.capabilities.speaks_aside() {
+            let (raw, closed) = (self.raw.clone(), self.closed.clone());
+            self.tasks.spawn_unawaited("shown message", async move {
+                let later = closed.run_until_cancelled(sleep(AT_ONCE)).await;
+                if later.is_some() {
+                    log_line(&raw, message).await;
+                }
+            });
+        }
     }
 
     /// Shows a message with titles of actions to choose from. The client makes no links of the text; titles come back
@@ -169,8 +182,8 @@ impl LspClient {
 }
 
 /// Reads a reply. An error after the end of the connection decides nothing.
-/// The client's answer to a request. `is_heard`: the client reads all that it is sent. Emacs 28 leaves a message that came
-/// together with the reply to a command unread until more comes, so a line for its log goes behind the request.
+/// The client's answer to a request. `is_heard`: the client reads all that it is sent; else a line for its log goes behind
+/// the request.
 async fn answered<M: ClientRequest>(
     raw: &tower_lsp::Client,
     is_heard: bool,
@@ -183,12 +196,15 @@ async fn answered<M: ClientRequest>(
     if let Ok(answer) = timeout(AT_ONCE, &mut answer).await {
         return answer;
     }
-    let line = LogMessageParams {
-        typ: MessageType::LOG,
-        message: format!("Waiting for the answer to {}.", M::NAME),
-    };
-    raw.send_notification::<Raw<LogMessage>>(line).await;
+    log_line(raw, format!("Waiting for the answer to {}.", M::NAME)).await;
     answer.await
+}
+
+/// Sends a line for the client's log.
+async fn log_line(raw: &tower_lsp::Client, message: String) {
+    let typ = MessageType::LOG;
+    let line = LogMessageParams { typ, message };
+    raw.send_notification::<Raw<LogMessage>>(line).await;
 }
 
 fn read<M: ClientRequest>(
