@@ -167,7 +167,7 @@ export interface TurnCompleted extends OfTurn {
   structured?: unknown;
   error?: { code: string; message: string };
   usage: Usage;
-  refusals: { tool: string; arguments: unknown; reason: string; key?: string; text: string }[];
+  refusals: { tool: string; arguments: unknown; reason: string; key?: string; cause?: string; text: string }[];
   prompts: Prompt[];
 }
 
