@@ -6,6 +6,7 @@
 
 mod ask_user;
 mod asking;
+mod background;
 mod edits;
 mod ending;
 mod live;
@@ -14,6 +15,7 @@ mod outlives;
 mod outside;
 mod person;
 mod picture;
+mod printed;
 mod questions;
 mod screen;
 mod secrets;
