@@ -30,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     client::AcpClient,
     root::SessionRoot,
-    session::Session,
     texts::{ClientText, HeldTexts, TextKind},
 };
 
@@ -65,14 +64,20 @@ type ClientReply = Option<Result<Value, String>>;
 
 impl ClientFiles {
     /// Creates the view of the client's files for a turn that begins now.
-    pub(super) fn new(client: AcpClient, session: &Session, writes: bool) -> Self {
+    pub(super) fn new(
+        client: AcpClient,
+        session: SessionId,
+        root: SessionRoot,
+        texts: SessionTexts,
+        writes: bool,
+    ) -> Self {
         Self {
             client,
-            session: session.id.clone(),
-            root: session.root.clone(),
+            session,
+            root,
             writes,
             since: SystemTime::now(),
-            texts: session.texts.clone(),
+            texts,
             silences: AtomicUsize::new(0),
         }
     }

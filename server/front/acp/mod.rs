@@ -10,7 +10,6 @@
 //! | `commands` | slash commands |
 //! | `options` | options for the turns of a session |
 //! | `connection` | the state of a connection; empty before `initialize` |
-//! | `root` | the working folder, by its real path and as the client calls it (pure) |
 //! | `session` | a conversation that a client has open |
 //! | `form` | questions as forms (pure) |
 //! | `permission` | permissions (pure) |
@@ -18,6 +17,7 @@
 //! | `updates` | Aside's updates as those of the protocol (pure) |
 //! | `documents` | the client's files |
 //! | `texts` | whose text counts where a client says nothing but the text (pure) |
+//! | `root` | the working folder, by its real path and as the client calls it (pure) |
 //! | `capabilities` | capabilities of the client and of Aside |
 //! | `client` | the only way to the client |
 //! | `lines` | the framing: one JSON object a line |

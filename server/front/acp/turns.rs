@@ -151,7 +151,12 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     let target = ConversationTarget::Existing(conversation);
     let files = || {
         let writes = at.can.writes_files;
-        let files = ClientFiles::new(at.client.clone(), session, writes);
+        let (id, root, texts) = (
+            session.id.clone(),
+            session.root.clone(),
+            session.texts.clone(),
+        );
+        let files = ClientFiles::new(at.client.clone(), id, root, texts, writes);
         let files: Arc<dyn Editor> = Arc::new(files);
         files
     };

@@ -170,7 +170,7 @@ fn the_log_names_what_a_reader_of_it_wants_to_know() {
     // In words for a person: what the model is told is for the model.
     assert_eq!(
         *ran,
-        "refused: run_command `cargo test`: nobody was there to approve it"
+        "refused: run_command `cargo test`: nobody was there to approve it: there is no sandbox here, so commands ask"
     );
     assert_eq!(
         *asked,

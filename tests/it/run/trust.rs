@@ -42,8 +42,12 @@ const WRITTEN: &str = "Created `b.txt`.";
 const RAN: &str = "Exit status 0.";
 
 fn unasked(tool: &str) -> String {
+    let cause = match tool {
+        "run_command" => ", as there is no sandbox here, so commands ask",
+        _ => "",
+    };
     format!(
-        "{tool} needs approval and no interactive client is attached. Do not retry it in this turn."
+        "{tool} needs approval and no interactive client is attached{cause}. Do not retry it in this turn."
     )
 }
 
