@@ -165,7 +165,7 @@ impl Conversation {
     /// Fails if the file cannot be read.
     pub fn ledger(&self) -> io::Result<String> {
         let fold: ConversationFold = self.read_all()?.records.into_iter().collect();
-        Ok(fold.end().transcript.ledger().text(usize::MAX))
+        Ok(fold.end().transcript.ledger().text())
     }
 
     /// Whether the conversation has a turn with this id. Reads lines until one is found.

@@ -78,14 +78,15 @@ built_in! {
     mod run_command => RunCommand;
     mod read_output => ReadOutput;
     // They belong to the conversation itself.
+    mod recall => Recall;
     mod ask_user => AskUser;
     mod answer_inquiry => AnswerInquiry;
     mod describe_tools => DescribeTools;
 }
 
 pub use frame::{
-    AllowToggle, AskLive, CallPlan, Enable, FileEdit, FileSnapshots, Files, Planning, Tool,
-    ToolContext, ToolLimits, ToolRun, ToolSpec, Unplanned, registry,
+    AllowToggle, AskLive, CallPlan, Enable, FileEdit, FileSnapshots, Files, Planning, SearchSaid,
+    Tool, ToolContext, ToolLimits, ToolRun, ToolSpec, Unplanned, registry,
 };
 use frame::{BlockingTool, BuiltIn, invalid, off_thread};
 pub use output::{fitted, question_without_secrets, value_without_secrets, without_secrets};

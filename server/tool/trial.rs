@@ -4,11 +4,12 @@ use std::{
     collections::HashMap,
     fs, io,
     os::unix::fs::symlink,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use aside_turn::{
     effect::CallWork,
+    history::said::Said,
     input::{Preparation, Prepared, ToolOutcome},
     question::Answer,
     record::CallKey,
@@ -38,6 +39,7 @@ pub(super) struct ToolTrial {
     pub(super) new_text: Option<String>,
     pub(super) call: CallKey,
     pub(super) edits: Arc<Mutex<Edits>>,
+    said: Arc<Mutex<Vec<(Said, String)>>>,
 }
 
 impl ToolTrial {
@@ -49,7 +51,17 @@ impl ToolTrial {
     pub(super) fn in_editor(files: &[(&str, &str)], editor: Option<Arc<dyn Editor>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let edits = Arc::new(Mutex::new(Vec::new()));
-        let context = Arc::new(context(&folder, edits.clone(), editor));
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let mut tools = context(&folder, edits.clone(), editor);
+        let log = said.clone();
+        tools.said = Box::new(move |keep| {
+            let said: MutexGuard<'_, Vec<(Said, String)>> = log.lock().unwrap();
+            Ok(said
+                .iter()
+                .filter_map(|(said, time)| keep(said, time))
+                .collect())
+        });
+        let context = Arc::new(tools);
         let trial = Self {
             folder,
             context,
@@ -59,11 +71,23 @@ impl ToolTrial {
             new_text: None,
             call: CallKey(0),
             edits,
+            said,
         };
         for (path, text) in files {
             trial.put(path, text);
         }
         trial
+    }
+
+    /// Puts a passage into the log of the conversation.
+    pub(super) fn says(&mut self, turn: u32, time: &str, who: &str, text: &str) {
+        let said = Said {
+            turn,
+            who: who.into(),
+            tool: who.contains("recall").then(|| "recall".into()),
+            text: text.into(),
+        };
+        self.said.lock().unwrap().push((said, time.into()));
     }
 
     pub(super) fn put(&self, path: &str, text: &str) {
@@ -177,6 +201,7 @@ fn context(
             let at = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(blob.len());
             Ok(blob[at(range.start)..at(range.end)].to_owned())
         }),
+        said: Box::new(|_| Ok(Vec::new())),
         output: Box::new(|_, _| ()),
         progress: Box::new(|_, _| ()),
         approved: Box::new(|_| false),

@@ -7,6 +7,7 @@ use crate::{
         response::{Finish, Item, Kind, Response, Usage},
         retry::Retries,
     },
+    rules::ToolChoice,
 };
 
 /// Compactions that may fail in a turn, or save too little, before no more are tried.
@@ -33,7 +34,7 @@ pub(crate) struct Compactions {
 #[derive(Debug)]
 pub(crate) struct Compacting {
     pub(crate) request: RequestId,
-    /// Options of the request that waits for it.
+    /// Options of the request that waits for it, or of the one that would be next.
     pub(crate) sending: Sending,
     pub(crate) messages: Vec<Message>,
     pub(crate) response: Response,
@@ -41,7 +42,9 @@ pub(crate) struct Compacting {
     /// Time of the retry, if the request failed.
     pub(crate) backoff: Option<Time>,
     pub(crate) is_repair: bool,
-    /// Tokens of requests that brought no summary.
+    /// Whether the user asked for it. The turn then ends with it, and no request waits.
+    pub(crate) by_hand: bool,
+    /// Tokens of all its requests.
     pub(crate) spent: Usage,
 }
 
@@ -84,6 +87,14 @@ impl Compactions {
         self.context = context;
     }
 
+    /// Tokens that a summary may have; of a conversation whose tokens nobody counted, any number.
+    pub(crate) fn most(&self) -> u64 {
+        match self.context {
+            0 => u64::MAX,
+            tokens => tokens * MOST_LEFT / 100,
+        }
+    }
+
     pub(crate) fn failed(&mut self) {
         self.failures += 1;
         self.settled = true;
@@ -94,6 +105,15 @@ impl Compactions {
         self.context = 0;
         self.settled = true;
     }
+}
+
+/// Options of a request for a summary: those of the next request, but no tool is forced.
+pub(crate) fn options(sending: &Sending) -> (ToolChoice, bool) {
+    let choice = match &sending.tool_choice {
+        ToolChoice::Required | ToolChoice::Name(_) => ToolChoice::Auto,
+        free => free.clone(),
+    };
+    (choice, sending.reasoning)
 }
 
 /// The summary in a response, of at most `most` tokens.

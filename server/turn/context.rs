@@ -47,8 +47,6 @@ pub(crate) struct Context {
     pub(crate) usage: Usage,
     /// Bytes on the user's side that wait for the next request.
     pub(crate) waiting_bytes: u64,
-    /// The part of it that broken responses used. It is recorded with the next response that ends.
-    pub(crate) broken_usage: Usage,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
     /// Questions on their way to the inquiries.
@@ -83,7 +81,6 @@ impl Context {
             step: 0,
             usage: Usage::default(),
             waiting_bytes: 0,
-            broken_usage: Usage::default(),
             given: BTreeMap::new(),
             inquiry_questions: Vec::new(),
             newly_remembered: Vec::new(),
@@ -111,18 +108,13 @@ impl Context {
         }
     }
 
-    /// Counts the usage of a broken response, which was paid for all the same. If it `began`, more may have been paid.
+    /// Records the usage of a broken response, which was paid for all the same. If it `began`, more may have been paid.
     pub(crate) fn pay_broken(&mut self, mut usage: Usage, began: bool) {
         usage.partial |= began;
-        self.usage.count(&usage);
-        self.broken_usage.count(&usage);
-    }
-
-    /// The usage to record for a response: its own, and that of broken responses before it.
-    pub(crate) fn recorded_usage(&mut self, of_response: Usage) -> Usage {
-        let mut usage = std::mem::take(&mut self.broken_usage);
-        usage.count(&of_response);
-        usage
+        if usage != Usage::default() {
+            self.usage.count(&usage);
+            self.record(Event::Spent { usage });
+        }
     }
 
     pub(crate) fn perform(&mut self, effect: Effect) {

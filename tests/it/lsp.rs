@@ -5,6 +5,7 @@ pub(crate) mod client;
 mod editor_tools;
 mod edits;
 mod errors;
+mod facts;
 mod fallback;
 mod flood;
 mod folders;

@@ -57,6 +57,7 @@ impl ProcessFixture {
                 let at = |at: u64| usize::try_from(at).unwrap().min(blob.len());
                 Ok(blob[at(range.start)..at(range.end)].to_owned())
             }),
+            said: Box::new(|_| Ok(Vec::new())),
             output: Box::new(move |_, text| shown.lock().unwrap().push_str(text)),
             progress: Box::new(|_, _| ()),
             approved: Box::new(|_| false),

@@ -129,7 +129,7 @@ impl Performer {
 
     fn record(&mut self, mut event: Event) -> Result<(), String> {
         if let Event::Compacted { ledger, .. } = &mut event {
-            *ledger = self.transcript.here().ledger().text(LEDGER);
+            *ledger = self.transcript.here().ledger().for_request(LEDGER);
         }
         if let Event::ToolCall { call, id, .. } = &event {
             self.call_ids.insert(*call, id.clone());

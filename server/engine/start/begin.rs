@@ -169,7 +169,7 @@ impl Engine {
 fn fits(start: &TurnStart, model: &Model) -> Result<(), StartError> {
     let attachments = match start {
         TurnStart::Message { attachments, .. } => attachments.as_slice(),
-        TurnStart::Resume { .. } => &[],
+        TurnStart::Summarise { .. } | TurnStart::Resume { .. } => &[],
     };
     let too_large = attachments.iter().find_map(|file| match &file.content {
         AttachedContent::Media(media_type, bytes) => {
@@ -222,7 +222,11 @@ impl DriverSetup {
             }
         };
         let resumed = match &self.request.start {
-            TurnStart::Message { .. } => None,
+            TurnStart::Summarise { .. } if state.turns.is_empty() => {
+                let text = "there is nothing to summarise yet; send a message first";
+                return Err(StartError::Usage(text.into()));
+            }
+            TurnStart::Message { .. } | TurnStart::Summarise { .. } => None,
             TurnStart::Resume { .. } => Some(self.last_interrupted(&mut state)?),
         };
         refuse(&mut self.parts.rules, &state);
@@ -292,7 +296,7 @@ impl DriverSetup {
     async fn keep_attachments(&mut self) -> Result<Vec<Attachment>, StartError> {
         let given = match &mut self.request.start {
             TurnStart::Message { attachments, .. } => std::mem::take(attachments),
-            TurnStart::Resume { .. } => Vec::new(),
+            TurnStart::Summarise { .. } | TurnStart::Resume { .. } => Vec::new(),
         };
         let blobs = self.conversation.blobs();
         let any = given.iter().any(AttachedFile::is_media);
@@ -335,6 +339,7 @@ impl DriverSetup {
                 self.refuse_walls(&turn.options, &history)?;
                 Ok(Turn::resume(setup, history, answers.clone(), clock.now())?)
             }
+            (TurnStart::Summarise { words }, _) => Ok(Turn::summarise(setup, words, clock.now())),
             (TurnStart::Message { text, .. }, _) => {
                 Ok(Turn::start(setup, text.clone(), attachments, clock.now()))
             }

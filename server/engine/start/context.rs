@@ -1,6 +1,7 @@
 //! Builds the context of a turn's tools.
 
 use std::{
+    collections::VecDeque,
     io,
     path::Path,
     sync::{Arc, Mutex},
@@ -10,7 +11,18 @@ use super::begin::DriverSetup;
 use crate::engine::drive::{hooks::Hooks, live::LiveQuestions, writer::LogWriter};
 use aside_base::regular;
 use aside_config::{FILE_NAME, trust::TrustStore};
+use aside_session::{
+    conversation::Conversation,
+    record::{Entry, Record, time_text},
+};
 use aside_tool::{FileSnapshots, Files, ToolContext, sandbox::Sandbox, workspace::Workspace};
+use aside_turn::{
+    history::said::{Passages, Said},
+    record::Event,
+};
+
+/// Passages of a conversation that a search gives, at most.
+const PASSAGES: usize = 200;
 
 impl DriverSetup {
     pub(super) fn context(
@@ -25,6 +37,7 @@ impl DriverSetup {
         let approved = self.approvals.read().unwrap_or_default();
         let blobs = self.conversation.blobs();
         let (keep, read) = (blobs.clone(), blobs);
+        let log = self.conversation.clone();
         let (edits, live) = (hooks.clone(), hooks.clone());
         let (state_dir, folder) = (self.state_dir.clone(), self.request.root.clone());
         let (kept, clock, people) = (self.approvals.clone(), writer.clock(), questions.clone());
@@ -34,6 +47,7 @@ impl DriverSetup {
             record_edit: Box::new(move |edit| edits.record_edit(edit)),
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
             read_blob: Box::new(move |id, range| read.read(id, range)),
+            said: Box::new(move |keep| search_said(&log, keep)),
             output: Box::new(move |call, text| live.output(call, text)),
             progress: Box::new(move |call, text| hooks.progress(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
@@ -56,6 +70,27 @@ impl DriverSetup {
             supervisor: self.program.clone(),
         }
     }
+}
+
+/// The newest passages of a conversation that are kept, as far as they can all be shown.
+fn search_said(
+    conversation: &Conversation,
+    keep: &dyn Fn(&Said, &str) -> Option<String>,
+) -> io::Result<Vec<String>> {
+    let take = |(passages, found): &mut (Passages, VecDeque<String>), record: Record| {
+        let time = time_text(record.time);
+        let said = match &record.entry {
+            Entry::TurnStart { .. } => passages.push(&Event::TurnStart),
+            Entry::Turn(event) => passages.push(event),
+            _ => None,
+        };
+        found.extend(said.and_then(|said| keep(&said, &time)));
+        if found.len() > PASSAGES {
+            found.pop_front();
+        }
+    };
+    let ((_, found), _) = conversation.read_into(u64::MAX, take)?;
+    Ok(found.into())
 }
 
 /// Ends trust in a workspace whose settings a command has created, until a person has checked them.

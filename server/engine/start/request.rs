@@ -48,6 +48,9 @@ pub enum ConversationTarget {
     Existing(Conversation),
 }
 
+/// The first word of a message that asks for a summary of the conversation.
+pub const COMPACT: &str = "/compact";
+
 /// The start of a turn.
 #[derive(Debug)]
 pub enum TurnStart {
@@ -57,6 +60,11 @@ pub enum TurnStart {
         text: String,
         /// Files attached to the message.
         attachments: Vec<AttachedFile>,
+    },
+    /// Summarises the conversation, so that it goes on with few tokens, and sends no message.
+    Summarise {
+        /// What the user wants the summary to keep; may be empty.
+        words: String,
     },
     /// Resumes the last turn.
     Resume {
@@ -126,11 +134,48 @@ impl TurnRequest {
 }
 
 impl TurnStart {
+    /// What a person typed: a message, or [`COMPACT`] with words that say what a summary has to keep.
+    pub fn typed(text: String, attachments: Vec<AttachedFile>) -> Self {
+        let words = text.trim_start().strip_prefix(COMPACT);
+        let words = words.filter(|words| !words.starts_with(|c: char| !c.is_whitespace()));
+        match words.filter(|_| attachments.is_empty()) {
+            Some(words) => Self::Summarise {
+                words: words.trim().to_owned(),
+            },
+            None => Self::Message { text, attachments },
+        }
+    }
+
     /// A message without attachments.
     pub fn message(text: impl Into<String>) -> Self {
         Self::Message {
             text: text.into(),
             attachments: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_asked_for_by_its_word_alone() {
+        for (text, words) in [
+            ("/compact", Some("")),
+            (" /compact\n", Some("")),
+            ("/compact the ports,\nand why", Some("the ports,\nand why")),
+            ("/compact\tports", Some("ports")),
+            ("/compacts", None),
+            ("/compact/a", None),
+            ("Please /compact", None),
+            ("", None),
+        ] {
+            let found = match TurnStart::typed(text.into(), Vec::new()) {
+                TurnStart::Summarise { words } => Some(words),
+                _ => None,
+            };
+            assert_eq!(found.as_deref(), words, "{text:?}");
         }
     }
 }

@@ -12,7 +12,10 @@ use aside_session::replay;
 
 use super::{connection::AcpConnection, options, session::Session};
 use crate::{
-    engine::{start::tools::tool_defaults, undo::TurnToUndo},
+    engine::{
+        start::{request::COMPACT, tools::tool_defaults},
+        undo::TurnToUndo,
+    },
     front::{
         error::{RequestError, Result, internal, invalid, not_found},
         transport::in_order::answered,
@@ -50,9 +53,15 @@ impl Command {
 /// The list of commands for the client.
 pub(super) fn available() -> SessionUpdate {
     let code = UnstructuredCommandInput::new("the code that /trust shows");
+    let keep = UnstructuredCommandInput::new("what the summary has to keep");
     let commands = vec![
         AvailableCommand::new("undo", "Take back what the last turn changed in files"),
         AvailableCommand::new("resume", "Go on with the turn that was interrupted"),
+        AvailableCommand::new(
+            COMPACT.trim_start_matches('/'),
+            "Summarise the conversation, so that it goes on with fewer tokens",
+        )
+        .input(AvailableCommandInput::Unstructured(keep)),
         AvailableCommand::new("trust", "Show what trust in this workspace would change")
             .input(AvailableCommandInput::Unstructured(code)),
     ];

@@ -128,8 +128,7 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     let (start, options, root) = match start {
         Start::Message(content) => {
             let (text, attachments) = content.attachments()?;
-            let start = TurnStart::Message { text, attachments };
-            (start, choice.options(), root)
+            (TurnStart::typed(text, attachments), choice.options(), root)
         }
         Start::Resume => {
             let lines = conversation.read_last_turn().map_err(internal)?;
@@ -143,7 +142,7 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     };
     let layers = Layers {
         flags: match start {
-            TurnStart::Message { .. } => choice.flags(),
+            TurnStart::Message { .. } | TurnStart::Summarise { .. } => choice.flags(),
             TurnStart::Resume { .. } => resumed_flags(&options),
         },
         ..Layers::default()

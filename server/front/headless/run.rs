@@ -265,10 +265,7 @@ async fn message(
     if let Some(used) = message.stdin {
         note(&used.line(stdin_is_shared()));
     }
-    Ok(TurnStart::Message {
-        text: message.text,
-        attachments: message.attachments,
-    })
+    Ok(TurnStart::typed(message.text, message.attachments))
 }
 
 /// Whole seconds, rounded up.

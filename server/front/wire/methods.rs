@@ -12,10 +12,10 @@ use super::{
     },
     requests::{
         AnswerParams, ConfigReadParams, ConfigReadResult, ConversationRef, CreateParams,
-        DismissParams, Empty, ForkParams, ListParams, ListResult, ModelsResult, PendingResult,
-        ReadParams, ReadResult, RenameParams, SaveParams, StartParams, StartResult, StatusParams,
-        SteerParams, ToolCallParams, ToolCallResult, TranscriptResult, TrustParams, TurnId,
-        UndoParams, UndoResult,
+        DismissParams, Empty, ForkParams, ListParams, ListResult, MarkdownResult, ModelsResult,
+        PendingResult, ReadParams, ReadResult, RenameParams, SaveParams, StartParams, StartResult,
+        StatusParams, SteerParams, ToolCallParams, ToolCallResult, TrustParams, TurnId, UndoParams,
+        UndoResult,
     },
 };
 
@@ -186,7 +186,7 @@ methods! {
     /// Makes a conversation that begins with turns of another.
     ForkConversation = request to server "aside/conversation/fork" (ForkParams) -> ConversationRef;
     /// Gives what was said, answered, allowed and refused in a conversation.
-    ReadLedger = request to server "aside/conversation/ledger" (ConversationRef) -> TranscriptResult;
+    ReadLedger = request to server "aside/conversation/ledger" (ConversationRef) -> MarkdownResult;
     /// Lists conversations, newest first.
     ListConversations = request to server "aside/conversation/list" (ListParams) -> ListResult;
     /// Reads turns of a conversation.
@@ -194,7 +194,7 @@ methods! {
     /// Gives a conversation another title.
     RenameConversation = request to server "aside/conversation/rename" (RenameParams) -> Empty;
     /// Gives a conversation as markdown.
-    ReadTranscript = request to server "aside/conversation/transcript" (ConversationRef) -> TranscriptResult;
+    ReadTranscript = request to server "aside/conversation/transcript" (ConversationRef) -> MarkdownResult;
     /// Saves an open document.
     SaveDocument = request to client "aside/document/save" (SaveParams) -> Empty;
     /// Lists the models of the usable providers.

@@ -149,7 +149,7 @@ pub struct ReadTurn {
 
 /// Result of `aside/conversation/transcript` and `aside/conversation/ledger`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptResult {
+pub struct MarkdownResult {
     /// The whole conversation, or its ledger, as Markdown.
     pub text: String,
 }

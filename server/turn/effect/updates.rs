@@ -35,10 +35,12 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. } | Event::Compacted { .. } => vec![Update::Usage(TurnUsage {
-            context_window: of.context_window(),
-            ..history.usage().into()
-        })],
+        Event::ResponseEnd { .. } | Event::Compacted { .. } | Event::Spent { .. } => {
+            vec![Update::Usage(TurnUsage {
+                context_window: of.context_window(),
+                ..history.usage().into()
+            })]
+        }
         Event::Steer { text } => vec![Update::Steered { text: text.clone() }],
         Event::Notice { level, text } => vec![Update::Notice {
             level: *level,

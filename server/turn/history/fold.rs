@@ -103,6 +103,7 @@ impl TurnHistory {
                 // What the summary left out has to be looked up again.
                 self.repetition.lift();
             }
+            Event::Spent { usage } => self.usage.count(usage),
             Event::TurnStart
             | Event::UserMessage { .. }
             | Event::LateAnswer { .. }

@@ -24,6 +24,8 @@ const ARGUMENTS: usize = 300;
 pub struct Ledger {
     turn: u32,
     entries: Vec<LedgerEntry>,
+    /// Entries that were there when the last request was sent.
+    sent: usize,
     /// Calls of this turn: tool and raw arguments.
     calls: HashMap<CallKey, (String, String)>,
     /// Questions that have no outcome yet, by the id of their pair.
@@ -89,6 +91,7 @@ impl Ledger {
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::TurnStart => self.begin_turn(),
+            Event::RequestSent { .. } => self.sent = self.entries.len(),
             Event::UserMessage { text, .. } | Event::Steer { text } => {
                 self.add(LedgerSubject::Message, shortened(text, MESSAGE));
             }
@@ -153,11 +156,21 @@ impl Ledger {
         self.add(LedgerSubject::File(path.to_owned()), text);
     }
 
-    /// The ledger in at most about `most` bytes; empty if there is nothing to tell. Superseded entries are left out
-    /// first, then the oldest ones, and the text says how many.
+    /// The whole ledger; empty if there is nothing to tell.
     #[must_use]
-    pub fn text(&self, most: usize) -> String {
-        let (kept, superseded, old) = self.within(most);
+    pub fn text(&self) -> String {
+        self.print(usize::MAX, self.entries.len())
+    }
+
+    /// The ledger for the next request, in at most about `most` bytes. Messages that go out with that request are not in
+    /// it. Superseded entries are left out first, then the oldest ones, and the text says how many.
+    #[must_use]
+    pub fn for_request(&self, most: usize) -> String {
+        self.print(most, self.sent)
+    }
+
+    fn print(&self, most: usize, sent: usize) -> String {
+        let (kept, superseded, old) = self.within(most, sent);
         if kept.is_empty() {
             return String::new();
         }
@@ -183,26 +196,28 @@ impl Ledger {
         text
     }
 
-    /// The entries that fit into `most` bytes, and how many superseded and old ones do not.
-    fn within(&self, most: usize) -> (Vec<&LedgerEntry>, usize, usize) {
+    /// The entries that fit into `most` bytes, and how many superseded and old ones do not. Messages behind the first
+    /// `sent` entries are left out.
+    fn within(&self, most: usize, sent: usize) -> (Vec<&LedgerEntry>, usize, usize) {
+        let entries = self.entries.iter().enumerate();
+        let is_told = |(at, entry): &(usize, &LedgerEntry)| {
+            *at < sent || entry.subject != LedgerSubject::Message
+        };
+        let entries: Vec<&LedgerEntry> = entries.filter(is_told).map(|(_, entry)| entry).collect();
         let mut seen = HashSet::new();
-        let is_newest = |entry: &LedgerEntry| match &entry.subject {
+        let mut is_newest = |entry: &LedgerEntry| match &entry.subject {
             LedgerSubject::Message => true,
             subject => seen.insert(subject.clone()),
         };
-        let mut current: Vec<bool> = self.entries.iter().rev().map(is_newest).collect();
+        let mut current: Vec<bool> = entries.iter().rev().map(|entry| is_newest(entry)).collect();
         current.reverse();
         let size = |entry: &LedgerEntry| entry.text.len() + "- turn 10000: \n".len();
-        let mut excess = self
-            .entries
-            .iter()
-            .map(size)
-            .sum::<usize>()
-            .saturating_sub(most);
-        let mut kept = vec![true; self.entries.len()];
+        let all: usize = entries.iter().map(|entry| size(entry)).sum();
+        let mut excess = all.saturating_sub(most);
+        let mut kept = vec![true; entries.len()];
         let mut left_out = [0, 0];
         for (pass, of_pass) in [false, true].into_iter().enumerate() {
-            for (at, entry) in self.entries.iter().enumerate() {
+            for (at, entry) in entries.iter().enumerate() {
                 if excess > 0 && kept[at] && current[at] == of_pass {
                     kept[at] = false;
                     excess = excess.saturating_sub(size(entry));
@@ -210,7 +225,7 @@ impl Ledger {
                 }
             }
         }
-        let entries = self.entries.iter().zip(&kept);
+        let entries = entries.into_iter().zip(&kept);
         let entries = entries.filter_map(|(entry, kept)| kept.then_some(entry));
         (entries.collect(), left_out[0], left_out[1])
     }
@@ -231,6 +246,7 @@ impl Ledger {
         self.asked.clear();
         self.prompts.clear();
         self.entries.retain(|entry| !entry.for_turn);
+        self.sent = self.entries.len();
     }
 
     fn answered(&mut self, pair: &str, response: &InquiryResponse) {
@@ -311,7 +327,7 @@ impl Ledger {
 }
 
 /// The author of an answer in words.
-fn author(by: By) -> &'static str {
+pub(super) fn author(by: By) -> &'static str {
     match by {
         By::User => "the user",
         By::Assistant => "a model",
@@ -322,7 +338,7 @@ fn author(by: By) -> &'static str {
 }
 
 /// An answer as it was given: a text as it is, any other value as JSON.
-fn verbatim(answer: &Value) -> String {
+pub(super) fn verbatim(answer: &Value) -> String {
     match answer {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -441,7 +457,7 @@ mod tests {
             answers("p", json!(answer)),
         ]);
         assert_eq!(
-            ledger.text(usize::MAX),
+            ledger.text(),
             format!(
                 "Ledger of this conversation, printed from its log. Where it differs from a summary, the ledger is \
                  right.\n\n## Messages of the user\n- turn 1: Start it.\n\n## Questions and their answers\n- turn 1: \
@@ -458,13 +474,13 @@ mod tests {
         events.extend(allows(3, "rm -r /", Permission::No));
         events.extend(allows(4, "ls", Permission::Once));
         let mut ledger = ledger(events);
-        let during = ledger.text(usize::MAX);
+        let during = ledger.text();
         assert!(
             during.contains("- turn 1: Allowed for this turn: cargo test\n"),
             "{during}"
         );
         ledger.push(&Event::TurnStart);
-        let after = ledger.text(usize::MAX);
+        let after = ledger.text();
         assert!(!after.contains("cargo test"), "{after}");
         assert!(
             after.contains("- turn 1: Allowed from now on: cargo build\n"),
@@ -483,17 +499,18 @@ mod tests {
         for turn in 0..100 {
             ledger.push(&Event::TurnStart);
             ledger.push(&says(&format!("Message {turn}.")));
+            ledger.push(&Event::RequestSent { step: 1 });
             ledger.changed("src/main.rs", Some(&format!("{turn:064}")));
         }
-        let whole = ledger.text(usize::MAX);
+        let whole = ledger.text();
         assert!(!whole.contains("Left out"), "{whole}");
         let most = 100 * 40;
-        let text = ledger.text(most);
+        let text = ledger.for_request(most);
         assert!(text.len() < most + 300, "{}", text.len());
         assert!(text.contains("Message 0."), "{text}");
         assert!(text.contains(&format!("{:064}", 99)), "{text}");
         assert!(!text.contains(&format!("{:064}", 1)), "{text}");
-        let little = ledger.text(400);
+        let little = ledger.for_request(400);
         assert!(
             little.contains("Left out for want of room: 99 entries that later ones supersede, and"),
             "{little}"
@@ -506,7 +523,7 @@ mod tests {
     fn a_long_message_keeps_its_ends_and_says_how_much_is_missing() {
         let text = format!("begin {} end", "ä".repeat(5_000));
         let ledger = ledger([Event::TurnStart, says(&text)]);
-        let text = ledger.text(usize::MAX);
+        let text = ledger.text();
         assert!(text.contains("- turn 1: begin ä"), "{text}");
         assert!(text.contains(" bytes left out] ä"), "{text}");
         assert!(text.ends_with("ä end\n"), "{text}");

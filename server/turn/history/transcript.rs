@@ -19,7 +19,8 @@ const LAST_CALLS: &str =
 pub const INTERRUPTED: &str = "[interrupted]";
 
 /// Heading of a summary that stands for the conversation before it.
-const SUMMARY: &str = "The conversation so far was too long and was summarised. The summary:\n\n";
+const SUMMARY: &str = "The conversation so far was too long and was summarised. What the summary lacks is in the log, which the \
+                       tool `recall` searches if it is on. The summary:\n\n";
 
 /// Part of a message to a provider.
 #[derive(Clone, Debug, PartialEq)]

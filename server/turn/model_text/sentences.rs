@@ -70,6 +70,7 @@ sentences! {
     Undone = "The user took back the changes that {what}. These files are as they were before it.";
     // Compaction.
     Compact = "Stop here and summarise this conversation for yourself: what came so far is replaced by your summary. Use these headings, leave out those without content, and write at most 1500 words.\n\n## Goal\nWhat the user wants, in the user's words.\n## State\nWhat is done, what is under way.\n## Decisions\nWhat was decided, and why.\n## Files\nPaths that matter, and why.\n## Failed\nWhat was tried in vain.\n## Next\nThe next steps.\n## Verbatim\nNames, numbers, commands and errors that must not be paraphrased.\n\nWhat the user said, answered, allowed and refused is kept beside your summary and need not be repeated. Do not call a tool. Reply with the summary alone.";
+    CompactWords = "\n\nThe user asks of this summary: {words}";
     CompactAgain = "That is not a usable summary. Reply with the summary alone: no call, complete, and much shorter than the conversation.";
     CompactNotRun = "Not run: summarise the conversation first.";
     // Inquiries.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::json::shallow;
-use crate::swapped::for_people;
+use crate::{model::response::FailureClass, swapped::for_people};
 
 /// The outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,6 +55,19 @@ pub enum ErrorCode {
     Repeating,
     /// Aside itself failed.
     Internal,
+}
+
+impl ErrorCode {
+    /// The error of a turn whose request failed.
+    #[must_use]
+    pub fn of(class: &FailureClass) -> Self {
+        match class {
+            FailureClass::Auth => Self::NoProvider,
+            FailureClass::Context => Self::ContextFull,
+            FailureClass::Refusal => Self::Refused,
+            _ => Self::Provider,
+        }
+    }
 }
 
 /// A call that did not run, a result that the model did not see or a question that nobody was asked: for want of a

@@ -245,8 +245,13 @@ pub enum Event {
         ledger: String,
         /// Tokens that the conversation had before.
         before: u64,
-        /// Tokens of the request for the summary, and of those that brought none.
+        /// Tokens of the request for the summary.
         #[serde(default, skip_serializing_if = "is_default")]
+        usage: Usage,
+    },
+    /// A request of the turn brought nothing that the conversation keeps, because it broke off or gave no summary.
+    Spent {
+        /// Its tokens, which were paid for.
         usage: Usage,
     },
     /// Something that the user was told.
@@ -285,7 +290,7 @@ pub enum Event {
 
 impl Event {
     /// Types of events, by the word on record. A line of another type is kept as it is.
-    pub const TYPES: [&'static str; 20] = [
+    pub const TYPES: [&'static str; 21] = [
         "turn_start",
         "user_message",
         "directive",
@@ -304,6 +309,7 @@ impl Event {
         "tool_result",
         "learned",
         "compacted",
+        "spent",
         "notice",
         "turn_end",
     ];
@@ -340,11 +346,13 @@ impl Event {
         }
     }
 
-    /// The tokens that the event puts on record, of a response or of an inquiry. The usage of a turn is their sum.
+    /// The tokens that the event puts on record, of a request of any kind. The usage of a turn is their sum.
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         match self {
-            Self::ResponseEnd { usage, .. } | Self::Compacted { usage, .. } => Some(usage),
+            Self::ResponseEnd { usage, .. }
+            | Self::Compacted { usage, .. }
+            | Self::Spent { usage } => Some(usage),
             Self::InquiryResponse { response, .. } => response.effort().map(|effort| &effort.usage),
             _ => None,
         }

@@ -1,23 +1,35 @@
-//! Compaction of a conversation between two steps, when no call, prompt or question is open. The request is the one
-//! before, which the provider's cache knows, and one more message. Its summary takes effect with [`Event::Compacted`]
-//! alone: a crash before means that nothing was compacted.
+//! Compaction of a conversation between two steps, when no call, prompt or question is open, or because the user asks
+//! for it. The request is the one before, which the provider's cache knows, and one more message. Its summary takes
+//! effect with [`Event::Compacted`] alone: a crash before means that nothing was compacted.
 
 use crate::{
     compaction::{
-        BYTES_A_TOKEN, Compacting, FAILURES, MOST_LEFT, SummaryFault, calls_not_run, summary,
+        BYTES_A_TOKEN, Compacting, FAILURES, SummaryFault, calls_not_run, options, summary,
     },
-    effect::{Effect, Message, Request, RequestKind, Sending},
-    input::RequestId,
+    effect::{Effect, Message, Request, RequestKind, Sending, Update},
+    input::{RequestId, Time},
+    inquiry,
     model::{
         response::{Failure, FailureClass, Finish, Piece, Response, Usage},
         retry::Retries,
     },
     model_text::Sentence,
-    record::{Event, Level},
-    turn::{Phase, Turn},
+    record::{ErrorCode, Event, Level, Outcome, TurnError},
+    turn::{Conclusion, Phase, Setup, Turn},
 };
 
 impl Turn {
+    /// Begins a turn that summarises the conversation and ends. `words` say what the summary has to keep; they may be
+    /// empty.
+    #[must_use]
+    pub fn summarise(setup: Setup, words: &str, now: Time) -> Self {
+        let mut turn = Self::new(setup, now);
+        turn.cx.record(Event::TurnStart);
+        let sending = turn.own_sending();
+        turn.compact(sending, Some(words));
+        turn
+    }
+
     pub(crate) fn compaction_is_due(&self) -> bool {
         let most = self.cx.rules.model.compacts_at;
         self.compactions.is_due(self.cx.waiting_bytes, most)
@@ -27,14 +39,28 @@ impl Turn {
         self.compactions.counted(usage);
     }
 
-    /// Asks for a summary before the next request is sent.
-    pub(crate) fn compact(&mut self, sending: Sending) {
-        let used = self.compactions.context;
-        let of = self.cx.rules.model.context_window;
-        let of = of.map_or_else(String::new, |window| format!(" of {window}"));
-        let text = format!("The conversation has {used}{of} tokens; it is being summarised.");
+    /// Asks for a summary before the next request is sent, or because the user wants one with these words.
+    pub(crate) fn compact(&mut self, sending: Sending, by_hand: Option<&str>) {
+        let (used, of) = (self.compactions.context, self.cx.rules.model.context_window);
+        let words = by_hand.map(str::trim).filter(|words| !words.is_empty());
+        let said = words.map_or_else(String::new, |words| {
+            format!(" You asked it to keep: {words}")
+        });
+        let text = match (used, of) {
+            (0, _) => format!("The conversation is being summarised.{said}"),
+            (used, Some(of)) => {
+                format!("The conversation has {used} of {of} tokens; it is being summarised.{said}")
+            }
+            (used, None) => {
+                format!("The conversation has {used} tokens; it is being summarised.{said}")
+            }
+        };
         self.cx.notice(Level::Info, text);
-        let text = self.cx.text().render(Sentence::Compact, &[]);
+        let mut text = self.cx.text().render(Sentence::Compact, &[]);
+        if let Some(words) = words {
+            let values = [("words", words)];
+            text += &self.cx.text().render(Sentence::CompactWords, &values);
+        }
         let messages = vec![Message::User {
             results: Vec::new(),
             text,
@@ -47,6 +73,7 @@ impl Turn {
             retries: Retries::default(),
             backoff: None,
             is_repair: false,
+            by_hand: by_hand.is_some(),
             spent: Usage::default(),
         }));
         self.send_compaction();
@@ -63,11 +90,12 @@ impl Turn {
         pass.request = request;
         pass.response = Response::default();
         pass.backoff = None;
+        let (tool_choice, reasoning) = options(&pass.sending);
         self.cx.perform(Effect::Send(Request {
             id: request,
             kind: RequestKind::Compaction(pass.messages.clone()),
-            tool_choice: pass.sending.tool_choice.clone(),
-            reasoning: pass.sending.reasoning,
+            tool_choice,
+            reasoning,
             without,
             left_out,
         }));
@@ -85,85 +113,135 @@ impl Turn {
             return pass.response.add(piece);
         };
         let response = std::mem::take(&mut pass.response);
-        self.cx.usage.count(&response.usage);
         pass.spent.count(&response.usage);
-        if matches!(
-            finish,
-            Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
-        ) {
-            return self.drop_compaction("the model gave no summary");
+        let refused = match finish {
+            Finish::Refusal | Finish::ContentFilter => Some(ErrorCode::Refused),
+            Finish::ContextFull => Some(ErrorCode::ContextFull),
+            _ => None,
+        };
+        if let Some(code) = refused {
+            self.cx.pay_broken(response.usage, false);
+            return self.drop_compaction(code, "the model gave no summary");
         }
-        let most = self.compactions.context * MOST_LEFT / 100;
-        match summary(&response, &finish, most) {
-            Ok(summary) => self.compacted(summary),
-            Err(fault) if pass.is_repair => self.drop_compaction(fault.in_words()),
-            Err(fault) => {
-                pass.is_repair = true;
-                pass.retries = Retries::default();
-                let results = calls_not_run(
-                    &response,
-                    self.cx.text().render(Sentence::CompactNotRun, &[]),
-                );
-                let complete = response.items.into_iter().filter(|item| item.complete);
-                let reply: Vec<_> = complete.collect();
-                if fault != SummaryFault::Empty && !reply.is_empty() {
-                    pass.messages.push(Message::Assistant(reply));
-                    let text = self.cx.text().render(Sentence::CompactAgain, &[]);
-                    pass.messages.push(Message::User { results, text });
-                }
-                self.send_compaction();
-            }
+        let fault = match summary(&response, &finish, self.compactions.most()) {
+            Ok(summary) => return self.compacted(summary, response.usage),
+            Err(fault) => fault,
+        };
+        self.cx.pay_broken(response.usage, false);
+        if pass.is_repair {
+            return self.drop_compaction(ErrorCode::Provider, fault.in_words());
         }
+        pass.is_repair = true;
+        pass.retries = Retries::default();
+        let results = calls_not_run(
+            &response,
+            self.cx.text().render(Sentence::CompactNotRun, &[]),
+        );
+        let complete = response.items.into_iter().filter(|item| item.complete);
+        let reply: Vec<_> = complete.collect();
+        if fault != SummaryFault::Empty && !reply.is_empty() {
+            pass.messages.push(Message::Assistant(reply));
+            let text = self.cx.text().render(Sentence::CompactAgain, &[]);
+            pass.messages.push(Message::User { results, text });
+        }
+        self.send_compaction();
     }
 
     pub(crate) fn compaction_failed(&mut self, failure: &Failure) {
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
-        pass.response.usage.partial |=
-            pass.response != Response::default() || failure.class == FailureClass::Broken;
-        self.cx.usage.count(&pass.response.usage);
-        pass.spent.count(&pass.response.usage);
-        let (limits, now) = (&self.cx.rules.limits, self.cx.now);
-        if let Some((_, after)) = pass.retries.next(failure, limits, now) {
-            pass.response = Response::default();
-            pass.backoff = Some(now + after);
+        let began = pass.response != Response::default() || failure.class == FailureClass::Broken;
+        let response = std::mem::take(&mut pass.response);
+        pass.spent.count(&response.usage);
+        self.cx.pay_broken(response.usage, began);
+        if self.does_without_in_compaction(failure) {
+            return self.send_compaction();
+        }
+        let Phase::Compacting(pass) = &mut self.phase else {
             return;
+        };
+        let (limits, now) = (&self.cx.rules.limits, self.cx.now);
+        if let Some((attempt, after)) = pass.retries.next(failure, limits, now) {
+            pass.backoff = Some(now + after);
+            return self.cx.tell(Update::Retry {
+                attempt,
+                after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+                reason: failure.text.clone(),
+                discard_step: None,
+            });
         }
         let text = failure.text.trim_end_matches('.').to_owned();
-        self.drop_compaction(&text);
+        self.drop_compaction(ErrorCode::of(&failure.class), &text);
     }
 
-    /// Puts a summary on record and sends the request that waited for it.
-    fn compacted(&mut self, summary: String) {
+    /// Leaves out what the model just refused, as the request that waits will.
+    fn does_without_in_compaction(&mut self, failure: &Failure) -> bool {
+        match &failure.class {
+            FailureClass::Refused(feature) => {
+                let model = self.cx.rules.model.id.clone();
+                if !inquiry::learn(&mut self.cx, &model, *feature) {
+                    return false;
+                }
+                let Phase::Compacting(pass) = &self.phase else {
+                    return false;
+                };
+                let sending = self.sending_without(*feature, pass.sending.clone());
+                let sending = sending.unwrap_or_else(|| self.own_sending());
+                if let Phase::Compacting(pass) = &mut self.phase {
+                    pass.sending = sending;
+                }
+                true
+            }
+            FailureClass::RefusedParts(parts) => self.does_without(parts, &failure.text),
+            _ => false,
+        }
+    }
+
+    /// Puts a summary on record. Then sends the request that waited for it, or ends the turn.
+    fn compacted(&mut self, summary: String, usage: Usage) {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return;
         };
         let before = self.compactions.context;
-        let cost = pass.spent.cost;
         let left = summary.len() as u64 / BYTES_A_TOKEN;
+        self.cx.usage.count(&usage);
         self.cx.record(Event::Compacted {
             summary,
             ledger: String::new(),
             before,
-            usage: pass.spent,
+            usage,
         });
         self.compactions.succeeded();
+        let cost = pass.spent.cost;
         let cost = cost.map_or_else(String::new, |cost| format!(" It cost ${cost:.4}."));
+        let before = match before {
+            0 => "it".to_owned(),
+            before => before.to_string(),
+        };
         let text = format!(
-            "The conversation was summarised: about {left} tokens stand for {before}, and every answer and decision \
-             of yours is kept as it is.{cost}"
+            "The conversation was summarised: about {left} tokens stand for {before}, and every answer and decision of \
+             yours is kept as it is.{cost}"
         );
         self.cx.notice(Level::Info, text);
+        if pass.by_hand {
+            return self.conclude(Conclusion::of(Outcome::Completed));
+        }
         self.send(pass.sending);
     }
 
-    /// Goes on without a summary.
-    fn drop_compaction(&mut self, why: &str) {
+    /// Goes on without a summary; a turn that was to make one fails.
+    fn drop_compaction(&mut self, code: ErrorCode, why: &str) {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return;
         };
-        self.cx.broken_usage.count(&pass.spent);
+        if pass.by_hand {
+            let text = format!(
+                "The conversation could not be summarised ({why}); it stays as it is, so try again, or choose another \
+                 model."
+            );
+            return self.conclude(Conclusion::failed(TurnError::new(code, text)));
+        }
         self.compactions.failed();
         let then = if self.compactions.failures < FAILURES {
             "it goes on as it is, and is tried again before the next request"
@@ -182,10 +260,8 @@ impl Turn {
             return;
         };
         if pass.backoff.is_none() {
-            let request = pass.request;
-            pass.response.usage.partial = true;
-            self.cx.usage.count(&pass.response.usage);
-            self.cx.perform(Effect::Abort(request));
+            self.cx.perform(Effect::Abort(pass.request));
+            self.cx.pay_broken(pass.response.usage, true);
         }
     }
 }

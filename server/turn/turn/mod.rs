@@ -268,7 +268,7 @@ impl Turn {
             return self.conclude(Conclusion::failed(error));
         }
         if self.compaction_is_due() {
-            return self.compact(sending);
+            return self.compact(sending, None);
         }
         self.calls.clear();
         self.prepared.clear();
@@ -486,6 +486,8 @@ impl Turn {
         }
         let conclusion = match &self.phase {
             Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
+            // Nothing of it is kept, so nothing could be resumed.
+            Phase::Compacting(pass) if pass.by_hand => Conclusion::of(Outcome::Cancelled),
             _ => Conclusion::of(Outcome::Interrupted),
         };
         self.conclude(conclusion);

@@ -8,10 +8,7 @@ use crate::{
     effect::{Effect, Sending, Update},
     input::PromptAnswer,
     inquiry::{self, InquiryOutcome},
-    model::{
-        response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
-        retry::Retries,
-    },
+    model::response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
     record::{CallKey, DirectiveKind, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     rules::{LeftOut, limits},
     turn::{Conclusion, Phase, Turn},
@@ -82,7 +79,11 @@ impl Turn {
             let (sending, retries) = (streaming.sending.clone(), streaming.retries);
             let model = self.cx.rules.model.id.clone();
             if inquiry::learn(&mut self.cx, &model, feature) {
-                return self.do_without(feature, sending, retries);
+                // Where a tool is no longer forced, the request goes out with a directive.
+                return match self.sending_without(feature, sending) {
+                    Some(sending) => self.stream(sending, retries),
+                    None => self.request(),
+                };
             }
         }
         if let FailureClass::RefusedParts(parts) = &failure.class {
@@ -97,18 +98,12 @@ impl Turn {
                 };
             }
         }
-        let code = match failure.class {
-            FailureClass::Auth => ErrorCode::NoProvider,
-            FailureClass::Context => ErrorCode::ContextFull,
-            FailureClass::Refusal => ErrorCode::Refused,
-            _ => ErrorCode::Provider,
-        };
-        let error = TurnError::new(code, failure.text.clone());
+        let error = TurnError::new(ErrorCode::of(&failure.class), failure.text.clone());
         self.conclude(Conclusion::failed(error));
     }
 
     /// Leaves out what the model refused by name, unless the turn is about that very tool.
-    fn does_without(&mut self, parts: &[LeftOut], why: &str) -> bool {
+    pub(crate) fn does_without(&mut self, parts: &[LeftOut], why: &str) -> bool {
         let forced = self.force.tool().map(LeftOut::Tool);
         if forced.is_some_and(|forced| parts.contains(&forced)) {
             return false;
@@ -117,22 +112,22 @@ impl Turn {
         inquiry::leave_out(&mut self.cx, &model, parts, why)
     }
 
-    /// Sends the request again without the feature that the model just refused.
-    fn do_without(&mut self, feature: Feature, mut sending: Sending, retries: Retries) {
+    /// Options of the same request without the feature that the model just refused; none where that is a force, which is
+    /// soft from here on.
+    pub(crate) fn sending_without(&self, feature: Feature, sending: Sending) -> Option<Sending> {
         let model = &self.cx.rules.model;
         match feature {
-            // The force is soft from here on: the request goes out with a directive.
-            Feature::ForcedTool | Feature::ForcedWhileReasoning => return self.request(),
+            Feature::ForcedTool | Feature::ForcedWhileReasoning => None,
             // Reasoning was turned off for this request, so that a tool could be forced.
-            Feature::ReasoningOff if model.reasoning && !sending.reasoning => {
-                sending = Sending {
-                    directive: None,
-                    ..self.force.retry(model)
-                };
-            }
-            _ => sending.reasoning &= model.reasoning,
+            Feature::ReasoningOff if model.reasoning && !sending.reasoning => Some(Sending {
+                directive: None,
+                ..self.force.retry(model)
+            }),
+            _ => Some(Sending {
+                reasoning: sending.reasoning && model.reasoning,
+                ..sending
+            }),
         }
-        self.stream(sending, retries);
     }
 
     fn response_ended(&mut self, response: Response, finish: Finish) {
@@ -140,10 +135,9 @@ impl Turn {
         self.cx.usage.count(&response.usage);
         self.note_context(&response.usage);
         if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {
-            let usage = self.cx.recorded_usage(response.usage);
             self.cx.record(Event::ResponseEnd {
                 finish: Some(finish),
-                usage,
+                usage: response.usage,
             });
             return self.conclude(Conclusion::failed(error));
         }
@@ -198,7 +192,7 @@ impl Turn {
                 _ => {}
             }
         }
-        let usage = self.cx.recorded_usage(response.usage);
+        let usage = response.usage;
         self.cx.record(Event::ResponseEnd { finish, usage });
     }
 

@@ -422,7 +422,7 @@ fn a_turn_is_undone_and_an_interrupted_one_goes_on_by_a_command() {
         .unwrap()
         .clone();
     let names: Vec<&Value> = commands.iter().map(|it| &it["name"]).collect();
-    assert_eq!(names, ["undo", "resume", "trust"]);
+    assert_eq!(names, ["undo", "resume", "compact", "trust"]);
     client.play("Write", |_| choose("once"));
     assert_eq!(world.read("b.txt"), "B");
     let (updates, _) = client.play("/undo", nobody);

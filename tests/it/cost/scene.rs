@@ -218,18 +218,18 @@ pub(crate) fn lines(file: usize, count: usize) -> String {
 
 /// The log has of the questions and of the answers what the server reckoned.
 fn agrees(bill: &Bill, log: &EventLog) {
-    let recorded = |kind: &str| {
+    let recorded = |kinds: &[&str]| {
+        let all = || kinds.iter().flat_map(|kind| log.all(kind));
         let usage = |event: &Value| match &event["effort"] {
             Value::Null => event["usage"].clone(),
             effort => effort["usage"].clone(),
         };
-        let sum = |name: &str| -> u64 {
-            let all = log.all(kind).into_iter();
-            all.filter_map(|event| usage(event)[name].as_u64()).sum()
-        };
+        let sum =
+            |name: &str| -> u64 { all().filter_map(|event| usage(event)[name].as_u64()).sum() };
         let tokens = ["cache_read", "cache_write", "input", "output"].map(sum);
-        let all = log.all(kind).into_iter();
-        let cost: f64 = all.filter_map(|event| usage(event)["cost"].as_f64()).sum();
+        let cost: f64 = all()
+            .filter_map(|event| usage(event)["cost"].as_f64())
+            .sum();
         (tokens, (cost * 1e9).round())
     };
     let reckoned = |of: Vec<&Paid>| {
@@ -243,8 +243,8 @@ fn agrees(bill: &Bill, log: &EventLog) {
         let cost: f64 = of.iter().map(|paid| paid.dollars).sum();
         (tokens, (cost * 1e9).round())
     };
-    assert_eq!(recorded("inquiry_response"), reckoned(bill.inquiries()));
-    assert_eq!(recorded("response_end"), reckoned(bill.own()));
+    assert_eq!(recorded(&["inquiry_response"]), reckoned(bill.inquiries()));
+    assert_eq!(recorded(&["response_end", "spent"]), reckoned(bill.own()));
 }
 
 /// The tokens of output that Anthropic tells of when a message begins: all that is known of one that breaks off.

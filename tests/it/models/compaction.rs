@@ -163,6 +163,80 @@ completed It runs.
 }
 
 #[test]
+fn a_person_asks_for_a_summary_and_says_what_it_keeps() {
+    row(|api| {
+        let first = vec![holding(ModelReply::new("first").text("Noted."), ROOM)];
+        let stage = stage(api, first, "");
+        stage.run("Use port 8080.", &AUTO).exits(0);
+        stage.goes_on(vec![
+            summary(1),
+            holding(ModelReply::new("second").text("It runs."), ROOM),
+        ]);
+        let words = "/compact Keep the port.";
+        let done = stage.run(words, &["--continue"]).exits(0);
+        let told = shown(&done);
+        let begin = "notice The conversation has 5000 of 40000 tokens; it is being summarised. You asked it to keep: Keep \
+                     the port.\nnotice The conversation was summarised: about 6 tokens stand for 5000,";
+        assert!(told.starts_with(begin), "{api:?}: {told}");
+        let asked = stage.heard();
+        assert!(asked.contains("Use port 8080."), "{api:?}: {asked}");
+        let words = "The user asks of this summary: Keep the port.";
+        assert!(asked.contains(words), "{api:?}: {asked}");
+
+        stage.run("Now start it.", &["--continue"]).exits(0);
+        stage.is_clean();
+        let heard = stage.heard();
+        assert!(heard.contains("Summary 1."), "{api:?}: {heard}");
+        let message = "- turn 1: Use port 8080.";
+        assert!(heard.contains(message), "{api:?}: {heard}");
+        // The message that goes out with this request is not told twice.
+        assert_eq!(
+            heard.matches("Now start it.").count(),
+            1,
+            "{api:?}: {heard}"
+        );
+        assert!(!heard.contains("assistant Noted."), "{api:?}: {heard}");
+        assert!(!heard.contains("/compact"), "{api:?}: {heard}");
+    });
+}
+
+#[test]
+fn an_empty_conversation_has_nothing_to_summarise() {
+    let stage = stage(ServedApi::Anthropic, Vec::new(), "");
+    let done = stage.run("/compact", &AUTO).exits(2);
+    let why = "there is nothing to summarise yet; send a message first";
+    assert!(done.stderr.contains(why), "{}", done.stderr);
+    stage.is_clean();
+}
+
+#[test]
+fn what_a_summary_forgot_is_looked_up_in_the_log() {
+    row(|api| {
+        let looks = json!({"words": "needle", "file": "a.txt"});
+        let script = vec![
+            holding(reads(1), ROOM),
+            holding(reads(2), FULL),
+            summary(1),
+            holding(
+                ModelReply::new("look").call("call_look", "recall", looks.to_string()),
+                ROOM,
+            ),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ];
+        let stage = stage(api, script, "");
+        stage.world.write("a.txt", "The needle is 4711.\n");
+        stage.run("Look.", &AUTO).exits(0);
+        stage.is_clean();
+        let heard = stage.heard();
+        let found = heard.find("call recall").expect("the call");
+        let passages = &heard[found..];
+        for part in ["## turn 1, ", "result of read_file", "The needle is 4711."] {
+            assert!(passages.contains(part), "{api:?}: {part}: {passages}");
+        }
+    });
+}
+
+#[test]
 fn a_kill_amid_the_summary_means_that_nothing_was_summarised() {
     row(|api| {
         let script = vec![holding(reads(1), FULL), stalls()];

@@ -18,8 +18,8 @@ use crate::{
             replay::updates,
             requests::{
                 ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
-                ListParams, ListResult, ReadParams, ReadResult, ReadTurn, RenameParams,
-                TranscriptResult,
+                ListParams, ListResult, MarkdownResult, ReadParams, ReadResult, ReadTurn,
+                RenameParams,
             },
         },
     },
@@ -132,28 +132,28 @@ pub(in super::super) async fn read(
 pub(in super::super) async fn transcript(
     at: Arc<LspConnection>,
     params: ConversationRef,
-) -> Result<TranscriptResult> {
+) -> Result<MarkdownResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, _) = workspace.conversation(&id)?;
         whole_transcript(&conversation)
     });
     let text = read.await?.text;
-    Ok(TranscriptResult { text })
+    Ok(MarkdownResult { text })
 }
 
 /// Serves the method `aside/conversation/ledger`.
 pub(in super::super) async fn ledger(
     at: Arc<LspConnection>,
     params: ConversationRef,
-) -> Result<TranscriptResult> {
+) -> Result<MarkdownResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
     let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, _) = workspace.conversation(&id)?;
         conversation.ledger().map_err(internal)
     });
     let text = read.await?;
-    Ok(TranscriptResult { text })
+    Ok(MarkdownResult { text })
 }
 
 /// Serves the method `aside/conversation/fork`.

@@ -134,10 +134,7 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
             .map_or(ExpectedId::Unknown, ExpectedId::Given),
         read: Box::new(move || {
             let (root, target) = asker.target(params.root.as_deref(), params.conversation_id)?;
-            let start = TurnStart::Message {
-                text: params.message,
-                attachments: attachments::read(sources)?,
-            };
+            let start = TurnStart::typed(params.message, attachments::read(sources)?);
             let options = TurnOptions {
                 mode: mode.map(Word::Known),
                 model: params.model,

@@ -30,7 +30,12 @@ impl Play {
             None => (None, line),
         };
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        if self.turn.is_none() && !matches!(verb, "user" | "resume" | "new" | "crash" | "wait") {
+        if self.turn.is_none()
+            && !matches!(
+                verb,
+                "user" | "summarise" | "resume" | "new" | "crash" | "wait"
+            )
+        {
             self.start("go");
         }
         let echo = number
@@ -49,6 +54,7 @@ impl Play {
     fn of_the_turn(&mut self, verb: &str, rest: &str) -> bool {
         match verb {
             "user" => self.start(rest),
+            "summarise" => self.summarise(rest),
             "resume" => {
                 let answers = words(rest);
                 let answers = answers.iter().map(|word| {

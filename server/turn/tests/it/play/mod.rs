@@ -125,6 +125,12 @@ impl Play {
         self.drain();
     }
 
+    /// Begins a turn that summarises the conversation.
+    pub(crate) fn summarise(&mut self, words: &str) {
+        self.turn = Some(Turn::summarise(self.setup(), words, self.now));
+        self.drain();
+    }
+
     /// The process is gone: all that is left is what was recorded.
     pub(crate) fn crash(&mut self) {
         self.turn = None;

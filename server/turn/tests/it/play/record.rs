@@ -39,6 +39,7 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
             usage,
             ..
         } => format!("compacted {summary:?} from {before}{}", self::usage(usage)),
+        Event::Spent { usage } => format!("spent{}", self::usage(usage)),
         Event::Notice { level, text } => format!("{} {text:?}", self::level(*level)),
         Event::TurnEnd {
             outcome,
