@@ -185,7 +185,7 @@ impl Weaker<'_> {
                 "servers",
                 _,
                 "headers" | "headers_env" | "bearer_token_env" | "oauth_client_id" | "env_vars"
-                | "cwd" | "may_change" | "pid_namespace",
+                | "cwd" | "pid_namespace",
                 ..,
             ] => KeyVerdict::Ignore,
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {

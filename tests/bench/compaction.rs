@@ -1,5 +1,6 @@
-//! What a job of 300 steps and 400,000 tokens costs with summaries and without: `cargo bench --bench compaction`. Prints
-//! US dollars; they are reckoned by the server from the bodies of real requests, and the log has to agree.
+//! What a job of 300 steps and 400,000 tokens costs with summaries and without, and whether one of 500 steps of 100 KB fits
+//! into 200,000 tokens: `cargo bench --bench compaction`. Prints US dollars; they are reckoned by the server from the
+//! bodies of real requests, which may not pass the window, and the log has to agree.
 //!
 //! A token is four bytes here.
 
@@ -53,6 +54,27 @@ fn main() {
         });
         line(model, &with, cost(&without));
     }
+    for model in MODELS {
+        large(model);
+    }
+}
+
+/// A turn that reads 500 files of 100 KB, in a window of 200,000 tokens.
+fn large(model: &str) {
+    let requests = play(Job {
+        model,
+        steps: 500,
+        lines: 1_000,
+        instructions: 0,
+        window: 200_000,
+        compaction: "auto",
+    });
+    let summaries = requests.iter().filter(|request| request.summary).count();
+    let most = requests.iter().map(JobRequest::input).max().unwrap_or(0);
+    println!(
+        "{model:<30} 500 steps of 100 KB: {summaries} summaries, at most {most} of 200000 tokens, $ {:.2}",
+        cost(&requests)
+    );
 }
 
 fn line(model: &str, with: &[JobRequest], without: f64) {

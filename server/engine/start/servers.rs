@@ -231,8 +231,7 @@ fn program(
 }
 
 impl Starts<'_> {
-    /// Makes the words of a workspace's server whole paths, as it starts elsewhere, and looks at what one of the user's
-    /// starts from.
+    /// Makes the words of a workspace's server whole paths, as it starts elsewhere, and looks at what a server starts from.
     fn settle(self, name: &str, server: &McpServer, program: &mut ServerProgram) {
         if self.is_workspaces {
             let whole = |word: &mut String| {
@@ -245,8 +244,13 @@ impl Starts<'_> {
             if program.command.contains('/') {
                 whole(&mut program.command);
             }
-        } else if server.may_change != Some(true) {
-            program.check = watched::check(name, program, self.root, self.store);
+        }
+        if server.may_change != Some(true) {
+            let extent = match self.is_workspaces {
+                true => WatchedExtent::Named,
+                false => WatchedExtent::WithFolders,
+            };
+            program.check = watched::check(name, program, self.root, self.store, extent);
             if program.check.is_some() {
                 // What Python would write beside its modules would be a change of its own.
                 let name = "PYTHONDONTWRITEBYTECODE";

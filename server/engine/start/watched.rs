@@ -1,5 +1,5 @@
-//! The ground from which an MCP server of the user's starts: a change in open places since it was approved keeps the
-//! server from starting.
+//! The ground from which an MCP server starts: a change in open places since it was approved keeps the server from
+//! starting.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,12 +19,22 @@ use aside_mcp::settings::{ServerProgram, StartCheck};
 /// Files and folders that are looked at; with more a server cannot be watched.
 const ENTRIES: usize = 50_000;
 
+/// Extent of what is watched, of a file that is named in open places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WatchedExtent {
+    /// The file alone: the project's server, of which the rest of the project is not watched.
+    Named,
+    /// The folder in which it lies.
+    WithFolders,
+}
+
 /// The check before each start of a server in a workspace; None where it starts from no open place.
 pub(super) fn check(
     server: &str,
     program: &ServerProgram,
     root: &Path,
     store: TrustStore,
+    extent: WatchedExtent,
 ) -> Option<StartCheck> {
     let (server, root) = (server.to_owned(), root.to_owned());
     // A folder that cannot be used is an error of the start.
@@ -32,15 +42,15 @@ pub(super) fn check(
     let places = open_places::known();
     let words = words(program);
     let settings = of_parts(&words.iter().map(String::as_str).collect::<Vec<_>>());
-    if named(&words, &folder, &places).is_empty() {
+    if named(&words, &folder, &places, extent).is_empty() {
         return None;
     }
     Some(Arc::new(move || {
         let mut paths = BTreeMap::new();
-        for path in named(&words, &folder, &places) {
+        for path in named(&words, &folder, &places, extent) {
             let what = Tree::of(&path, &places).ok_or_else(|| {
                 format!(
-                    "{} has too many files to see whether they changed; set its `may_change = true` if it runs nothing of them",
+                    "{} has too many files to see whether they changed; set `may_change = true` in its table if it runs nothing of them",
                     path.display()
                 )
             })?;
@@ -75,11 +85,16 @@ fn words(program: &ServerProgram) -> Vec<String> {
     cwd.chain(command).chain(values).collect()
 }
 
-/// The folders in open places that words name, or in which what they name lies.
-fn named(words: &[String], folder: &Path, places: &OpenPlaces) -> BTreeSet<PathBuf> {
+/// What words name in open places, to this extent.
+fn named(
+    words: &[String],
+    folder: &Path,
+    places: &OpenPlaces,
+    extent: WatchedExtent,
+) -> BTreeSet<PathBuf> {
     let from_folder = Some(folder.to_owned()).filter(|folder| places.hold(folder));
     let of_words = words.iter().flat_map(|word| places.all_named(word, folder));
-    let above = |path: PathBuf| match path.is_dir() {
+    let above = |path: PathBuf| match path.is_dir() || extent == WatchedExtent::Named {
         true => path,
         false => path
             .parent()

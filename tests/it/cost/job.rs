@@ -59,7 +59,7 @@ const SUMMARY: usize = 16_000;
 
 /// Plays the job to its end. What is said of its cost is what the server reckoned.
 pub(crate) fn play(job: Job<'_>) -> Vec<JobRequest> {
-    let book = Arc::new(Mutex::new(JobBook::new(job.steps)));
+    let book = Arc::new(Mutex::new(JobBook::new(job.steps, job.window)));
     let served = book.clone();
     let server = ModelServer::start(move |received| {
         let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,15 +109,17 @@ struct JobBook {
     cache: PromptCache,
     began: Instant,
     steps: usize,
+    window: u64,
     requests: Vec<JobRequest>,
 }
 
 impl JobBook {
-    fn new(steps: usize) -> Self {
+    fn new(steps: usize, window: u64) -> Self {
         Self {
             cache: PromptCache::default(),
             began: Instant::now(),
             steps,
+            window,
             requests: Vec::new(),
         }
     }
@@ -145,6 +147,8 @@ impl JobBook {
             ReplyItem::text("Done.")
         };
         let output = length(&said).div_ceil(4);
+        let all = cached.read + cached.written + cached.new + output;
+        assert!(all <= self.window, "{all} tokens in {}", self.window);
         self.requests.push(JobRequest {
             summary,
             cached,

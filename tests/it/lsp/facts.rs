@@ -18,22 +18,18 @@ fn reason(turn: usize) -> String {
     format!("Not in {turn}; it is generated.")
 }
 
-/// Plays the turns, and after every third one asks for a summary, in which the model forgets everything.
-fn script() -> String {
-    let mut script = String::new();
-    for turn in 0..TURNS {
-        script += &format!(
-            "ask_user {{ question = 'Which one in {turn}?' }}\n\
-             write_file {{ path = 'kept{turn}.txt', content = 'text {turn}' }}\n\
-             write_file {{ path = 'lost{turn}.txt', content = 'text' }}\n\
-             'Done.'\n"
-        );
-        if turn % 3 == 2 {
-            script += "'I do not remember anything.'\n";
-        }
-    }
-    script + "'I do not remember anything.'\n'On it.'\n"
+/// The model's part in a turn.
+fn script(turn: usize) -> String {
+    format!(
+        "ask_user {{ question = 'Which one in {turn}?' }}\n\
+         write_file {{ path = 'kept{turn}.txt', content = 'text {turn}' }}\n\
+         write_file {{ path = 'lost{turn}.txt', content = 'text' }}\n\
+         'Done.'\n"
+    )
 }
+
+/// A summary in which the model forgets everything.
+const FORGETS: &str = "'I do not remember anything.'";
 
 fn person(turn: usize, prompt: &Value) -> Value {
     let asks = prompt.to_string();
@@ -49,17 +45,19 @@ fn person(turn: usize, prompt: &Value) -> Value {
 #[test]
 fn forty_facts_outlive_summaries_that_forget_everything() {
     let world = TestWorld::new();
-    let mut client = Client::start(&world, &script(), prompts());
+    let mut client = Client::start(&world, FORGETS, prompts());
     let made = client.request("aside/conversation/create", json!({}));
     let id = made["conversationId"].clone();
     let mut summaries = 0;
     let mut summarise = |client: &mut Client| {
+        world.script(FORGETS);
         let turn = client.turn(json!({ "conversationId": id, "message": "/compact" }));
         let (_, end) = client.play(&turn, |prompt| panic!("asked: {prompt}"));
         assert_eq!(end["outcome"], "completed", "{end}");
         summaries += 1;
     };
     for number in 0..TURNS {
+        world.script(&script(number));
         let message = format!("Message {number}: keep to it.");
         let turn = client.turn(json!({ "conversationId": id, "message": message }));
         let (_, end) = client.play(&turn, |prompt| person(number, prompt));

@@ -156,3 +156,53 @@ fn npx_takes_no_package_of_the_workspace() {
     world.aside(&["mcp", "list"]).exits(1);
     assert!(!out.exists());
 }
+
+#[test]
+fn a_server_of_the_project_starts_from_what_was_approved() {
+    let forms = [
+        (
+            "command = '/usr/bin/python3'\nargs = ['s']",
+            "s/__main__.py",
+        ),
+        (
+            "command = '/usr/bin/python3'\nargs = ['-m', 'm']\nenv = { PYTHONPATH = 'ROOT/lib' }",
+            "lib/m.py",
+        ),
+        (
+            "command = 'sh'\nargs = ['-c', 'exec python3 ROOT/one.py']",
+            "one.py",
+        ),
+        (
+            "command = '/usr/bin/env'\nargs = ['--split-string=/usr/bin/python3 ROOT/one.py']",
+            "one.py",
+        ),
+    ];
+    for (settings, file) in forms {
+        let world = TestWorld::new();
+        world.write(file, SERVER);
+        let root = world.at("").display().to_string();
+        let root = root.trim_end_matches('/');
+        let settings = format!("[mcp.servers.s]\n{}\n", settings.replace("ROOT", root));
+        world.write("aside.toml", &settings);
+        world.aside(&["trust", "--yes"]).exits(0);
+        asks_after(&world, |world| {
+            world.write(file, &(evil(world) + SERVER));
+        });
+    }
+}
+
+#[test]
+fn a_server_of_the_project_that_says_so_may_read_files_that_change() {
+    let world = TestWorld::new();
+    world.write("s.py", SERVER);
+    let settings =
+        "[mcp.servers.s]\ncommand = '/usr/bin/python3'\nargs = ['s.py', '.']\nmay_change = true\n";
+    world.write("aside.toml", settings);
+    world.aside(&["trust", "--yes"]).exits(0);
+    world.aside(&["mcp", "list"]).exits(0);
+    world.write("notes.txt", "new");
+    let model = world.script("always 'Done.'");
+    let done = world.aside(&["run", "-m", &model, "Go", "--non-interactive"]);
+    let done = done.exits(0);
+    assert!(!done.stderr.contains("changed since"), "{}", done.stderr);
+}
