@@ -247,8 +247,8 @@ impl Starts<'_> {
         }
         if server.may_change != Some(true) {
             let extent = match self.is_workspaces {
-                true => WatchedExtent::Named,
-                false => WatchedExtent::WithFolders,
+                true => watched::WatchedExtent::Named,
+                false => watched::WatchedExtent::WithFolders,
             };
             program.check = watched::check(name, program, self.root, self.store, extent);
             if program.check.is_some() {

@@ -200,10 +200,10 @@ impl Ledger {
     /// `sent` entries are left out.
     fn within(&self, most: usize, sent: usize) -> (Vec<&LedgerEntry>, usize, usize) {
         let entries = self.entries.iter().enumerate();
-        let is_told = |(at, entry): &(usize, &LedgerEntry)| {
+        let is_past = |(at, entry): &(usize, &LedgerEntry)| {
             *at < sent || entry.subject != LedgerSubject::Message
         };
-        let entries: Vec<&LedgerEntry> = entries.filter(is_told).map(|(_, entry)| entry).collect();
+        let entries: Vec<&LedgerEntry> = entries.filter(is_past).map(|(_, entry)| entry).collect();
         let mut seen = HashSet::new();
         let mut is_newest = |entry: &LedgerEntry| match &entry.subject {
             LedgerSubject::Message => true,
