@@ -55,10 +55,13 @@ fn editors_pagers_and_prompts_end_at_once() {
     git(&["add", "."]);
     let call = |(at, (command, _)): (usize, &(&str, &str))| {
         let id = format!("c{at}");
-        json!({"call": "run_command", "id": id, "arguments": {"command": command}})
+        let call = json!({"call": "run_command", "id": id, "arguments": {"command": command}});
+        json!({"say": [call]})
     };
-    let calls: Vec<_> = COMMANDS.iter().enumerate().map(call).collect();
-    let script = json!({"reply": [{"say": calls}, {"say": [{"text": "Done."}]}]});
+    // One after another, as Git locks what it changes.
+    let calls = COMMANDS.iter().enumerate().map(call);
+    let done = json!({"say": [{"text": "Done."}]});
+    let script = json!({"reply": calls.chain([done]).collect::<Vec<_>>()});
     let begun = Instant::now();
     world
         .run(

@@ -147,6 +147,15 @@ fn ends(state: &RunState) {
             shell.types(keys);
             shell.sees(shows);
         }
+        let code = match state.foreground {
+            Foreground::Run | Foreground::Starter => "echo code=$?.\n",
+            Foreground::Shell | Foreground::ShellAfterStop => "wait %1; echo code=$?.\n",
+        };
+        // Of a job whose end it has told the shell knows no more.
+        let waits_before = state.foreground == Foreground::Shell;
+        if waits_before {
+            shell.types(code);
+        }
         let bash = shell.pid().as_raw_nonzero().get();
         if let Some(signal) = end.signal() {
             let mut found = None;
@@ -168,11 +177,9 @@ fn ends(state: &RunState) {
         if matches!(state.foreground, Foreground::Run | Foreground::Starter) {
             shell.sees("$ ");
         }
-        let code = match state.foreground {
-            Foreground::Run | Foreground::Starter => "echo code=$?.",
-            Foreground::Shell | Foreground::ShellAfterStop => "wait %1; echo code=$?.",
-        };
-        shell.types(&format!("{code}\n"));
+        if !waits_before {
+            shell.types(code);
+        }
         shell.sees(&format!("code={}.", end.code()));
         shell.types("stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e icanon | tr '\\n' +\n");
         shell.sees("icanon+echo+");
