@@ -269,8 +269,8 @@ fn a_turn_is_undone_whole_or_not_at_all() {
     assert_eq!(again, edited);
     let undo = json!({ "turnId": turn["turnId"] });
 
-    // Somebody changed one of the files.
-    world.write("a.txt", "one\n2\nthree\n");
+    // Somebody changed the same lines of one of the files.
+    world.write("a.txt", "one\n2 more\n");
     let error = client.error("aside/turn/undo", undo.clone());
     assert_eq!(error["code"], -32017);
     assert_eq!(
@@ -289,7 +289,7 @@ fn a_turn_is_undone_whole_or_not_at_all() {
     let document = json!({ "uri": uri(&world, "a.txt"), "languageId": "text", "version": 1, "text": "one\n2\n" });
     client.notify("textDocument/didOpen", json!({ "textDocument": document }));
     let version = json!({ "uri": uri(&world, "a.txt"), "version": 2 });
-    let typed = json!({ "textDocument": version, "contentChanges": [{ "text": "one\n2\nmine" }] });
+    let typed = json!({ "textDocument": version, "contentChanges": [{ "text": "one\n2 mine" }] });
     client.notify("textDocument/didChange", typed);
     assert_eq!(client.refused("aside/turn/undo", undo.clone()).0, -32017);
     client.notify("textDocument/didClose", json!({ "textDocument": version }));

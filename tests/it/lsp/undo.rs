@@ -61,7 +61,7 @@ fn what_an_editor_never_saved_is_undone_turn_by_turn() {
 fn what_the_user_changed_since_is_left_as_it_is() {
     let mut editor = UndoingClient::new(&edits(&["a", "b"]), able(false), &["a", "b"], 2);
     let turn = editor.plays("Go", &["a", "b"]);
-    editor.shows("b", "one\nnew\nmine\n");
+    editor.shows("b", "one\nnew of mine\n");
     let undo = editor.undoes(&turn);
     let why = editor.refused(undo, "b");
     assert_eq!(
