@@ -191,7 +191,15 @@ test('a text is written in as many lines as it takes; what was begun stays where
   vim.cmd('stopinsert')
   T.equal(vim.api.nvim_get_current_line(), 'tidy', 'the default')
   T.has(T.screen(), 'What name?')
-  T.has(T.screen(), '<CR> sends · gN other answers · q later')
+  T.wait(
+    'the keys of its mode',
+    function() return T.screen():find('<CR> sends · gN other answers · q later', 1, true) end
+  )
+  local mode = vim.api.nvim_get_mode
+  vim.api.nvim_get_mode = function() return { mode = 'i', blocking = false } end
+  vim.api.nvim_exec_autocmds('ModeChanged', { buffer = 0 })
+  T.wait('the keys of its mode', function() return T.screen():find('<C-s> sends · <Esc> for more', 1, true) end)
+  vim.api.nvim_get_mode = mode
   local windows = #vim.api.nvim_list_wins()
   vim.cmd('Aside answer')
   vim.cmd('stopinsert')

@@ -129,6 +129,13 @@ function M.map(name, buf, act, mode)
   if key then vim.keymap.set(mode or 'n', key, act, { buffer = buf, nowait = true, desc = 'Aside: ' .. name }) end
 end
 
+--- The key that sends what is written, in the mode that the person is in.
+---@return string[] of a hint
+function M.sends()
+  local typing = vim.startswith(vim.api.nvim_get_mode().mode, 'i')
+  return { typing and 'send_typing' or 'send', 'sends' }
+end
+
 --- Keys and what they do, in a line.
 ---@param keys string[][] a name of `aside.Keys` and a word for it, each
 ---@return string

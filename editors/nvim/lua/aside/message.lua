@@ -79,7 +79,7 @@ local namespace = vim.api.nvim_create_namespace('aside.message')
 local function invite(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   if text_of(buf) ~= '' then return end
-  local hint = config.hint({ { 'send', 'sends' } })
+  local hint = config.hint({ config.sends() })
   local virtual = { { '@file goes along · /command · ' .. hint, 'Comment' } }
   vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, { virt_text = virtual, virt_text_pos = 'overlay' })
 end
@@ -154,6 +154,10 @@ function M.buffer(view)
     buffer = buf,
     callback = function() list(buf) end,
   })
+  local function anew()
+    if vim.api.nvim_buf_is_valid(buf) then invite(buf) end
+  end
+  vim.api.nvim_create_autocmd('ModeChanged', { buffer = buf, callback = vim.schedule_wrap(anew) })
   return buf
 end
 

@@ -120,7 +120,13 @@ function M.write(id, text, acts)
   vim.bo[buf].bufhidden, vim.bo[buf].textwidth = 'wipe', 0
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, vim.split(text, '\n'))
   local function lines() return vim.api.nvim_buf_get_lines(buf, 0, -1, true) end
-  local hint = config.hint({ { 'send', 'sends' }, { 'reject_all', 'other answers' }, { 'hide', 'later' } })
+  --- The keys of the mode that the person is in.
+  local function footer()
+    local sends = config.sends()
+    local others = sends[1] == 'send' and { { 'reject_all', 'other answers' }, { 'hide', 'later' } } or {}
+    local hint = config.hint(vim.list_extend({ sends }, others))
+    return (' %s '):format(#others > 0 and hint or hint .. ' · <Esc> for more')
+  end
   local options = {
     relative = 'editor',
     anchor = 'SW',
@@ -130,7 +136,7 @@ function M.write(id, text, acts)
     height = LEAST,
     border = 'rounded',
     title = ' Your answer ',
-    footer = hint ~= '' and (' %s '):format(hint) or '',
+    footer = footer(),
     footer_pos = 'right',
     style = 'minimal',
     zindex = 46,
@@ -143,7 +149,8 @@ function M.write(id, text, acts)
   local function finish() pcall(vim.api.nvim_win_close, win, true) end
   written[id] = finish
   local function fit()
-    options.height = math.min(math.max(rows(lines(), options.width), LEAST), MOST)
+    if not vim.api.nvim_win_is_valid(win) then return end
+    options.height, options.footer = math.min(math.max(rows(lines(), options.width), LEAST), MOST), footer()
     vim.api.nvim_win_set_config(win, options)
   end
   local function send()
@@ -158,6 +165,7 @@ function M.write(id, text, acts)
   config.map('hide', buf, finish)
   config.map('reject_all', buf, acts.other)
   vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, { buffer = buf, callback = fit })
+  vim.api.nvim_create_autocmd('ModeChanged', { buffer = buf, callback = vim.schedule_wrap(fit) })
   vim.api.nvim_create_autocmd('BufWinLeave', {
     buffer = buf,
     once = true,
