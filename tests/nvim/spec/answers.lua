@@ -164,7 +164,7 @@ say = [{ text = "Done." }]
   vim.fn.writefile({ 'one', 'TWO' }, 'a.txt')
   T.press('gy')
   T.ended()
-  T.has(table.concat(T.said, '\n'), 'not made: ')
+  T.has(table.concat(T.said, '\n'), 'a.txt was not changed as you said; the answer has the reason')
 end)
 
 test('the end of a turn that is out of sight is said, and `:Aside` goes there', {

@@ -17,7 +17,7 @@ local M = {}
 local files = {} ---@type table<string, aside.Changed> by URI
 local edits = {} ---@type table<string, { before: string, after: string }> the last edit of each open file
 local news = false -- whether any came since the person was told
-local approved = {} ---@type table<string, true> calls whose change the person saw, by turn and call
+local approved = {} ---@type table<string, string> files of calls whose change the person saw, by turn and call
 
 --- The text of a buffer, with plain line breaks.
 local function text_of(buf)
@@ -77,12 +77,15 @@ local function key_of(turn, call) return turn .. ' ' .. call end
 
 --- The person saw the change of a call, and took it.
 ---@param prompt aside.Prompt
-function M.approve(prompt) approved[key_of(prompt.turnId, prompt.tool.callId)] = true end
+function M.approve(prompt)
+  approved[key_of(prompt.turnId, prompt.tool.callId)] = vim.fs.basename(vim.uri_to_fname(prompt.preview.uri))
+end
 
---- Whether the person took the change of a call.
+--- The name of the file of a call whose change the person took.
 ---@param turn string
 ---@param call string
-function M.is_approved(turn, call) return approved[key_of(turn, call)] ~= nil end
+---@return string?
+function M.approved(turn, call) return approved[key_of(turn, call)] end
 
 --- The update of a turn that tells of an edit.
 ---@param turn string
@@ -92,7 +95,7 @@ function M.made(turn, update)
     local made, now = edits[change.uri], read(change.uri)
     edits[change.uri] = nil
     local before = made and made.before or now and change.diff and diff.before(now, change.diff)
-    if before and now and not M.is_approved(turn, update.callId) then
+    if before and now and not M.approved(turn, update.callId) then
       news = true
       M.record(change.uri, plain(before), plain(made and made.after or now))
     end

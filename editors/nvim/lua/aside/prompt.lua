@@ -346,7 +346,9 @@ end
 function M.show(prompt, done)
   page.close_others(prompt.promptId)
   if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
-  local title, all = ('%d of %d'):format(prompt.position.n, prompt.position.of), #M.open()
+  local function is_live(other) return not other.resumable end
+  local all = #vim.tbl_filter(is_live, M.open())
+  local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
   title = all > prompt.position.of and ('%s · %d wait'):format(title, all) or title
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()

@@ -403,9 +403,8 @@ function M.update(params)
   local update = params.update
   if update.kind == 'toolResult' then read_again() end
   -- The person said that it shall be made.
-  if update.kind == 'toolResult' and update.status == 'error' and changes.is_approved(id, update.callId) then
-    log.say('not made: ' .. (update.summary or 'it failed'), 'WarningMsg')
-  end
+  local file = update.kind == 'toolResult' and update.status == 'error' and changes.approved(id, update.callId)
+  if file then log.say(file .. ' was not changed as you said; the answer has the reason', 'WarningMsg') end
   if update.kind ~= 'edit' then return end
   changes.made(id, update)
   require('aside.tools').tell(vim.tbl_map(function(change) return change.uri end, params.update.changes))
