@@ -387,6 +387,7 @@ async fn play(
 }
 
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "a test that prints its figures")]
 async fn an_edit_changes_what_was_named_and_nothing_else() {
     let number = |name: &str| {
         let set = env::var(name).ok();
