@@ -11,6 +11,7 @@
 //! | `layout` | everything that a command can reach, as arguments for bubblewrap |
 //! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
 //! | `places`, `place_search`, `package_folders` | protected places: files that other programs execute, the search for them, and where it does not look |
+//! | `place_tree`, `listed_folder`, `folder_watch` | the folders that were searched, how one is listed, and what the kernel tells of its changes |
 //! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter`, `second_wall` | the filter of system calls; rules of the kernel's that hold besides the mounts |
@@ -42,6 +43,44 @@ pub(super) mod filter {
         None
     }
 }
+#[cfg(target_os = "linux")]
+mod folder_watch;
+/// Other systems tell no changes of folders here.
+#[cfg(not(target_os = "linux"))]
+mod folder_watch {
+    use std::{
+        collections::BTreeSet,
+        path::{Path, PathBuf},
+    };
+
+    #[derive(Debug)]
+    pub(super) enum FolderWatch {}
+
+    #[derive(Debug, Default)]
+    pub(super) struct FolderChanges {
+        pub(super) changed: BTreeSet<PathBuf>,
+        pub(super) replaced: BTreeSet<PathBuf>,
+        pub(super) are_lost: bool,
+    }
+
+    impl FolderWatch {
+        pub(super) fn open() -> Option<Self> {
+            None
+        }
+
+        pub(super) fn add(&mut self, _folder: &Path) -> Option<i32> {
+            match *self {}
+        }
+
+        pub(super) fn forget(&mut self, _watch: i32, _folder: &Path) {
+            match *self {}
+        }
+
+        pub(super) fn changes(&mut self) -> FolderChanges {
+            match *self {}
+        }
+    }
+}
 mod git;
 mod git_config;
 mod git_named;
@@ -50,12 +89,14 @@ mod inside;
 pub(super) mod inside_lock;
 pub(super) mod layout;
 mod line;
+mod listed_folder;
 mod means;
 mod mountinfo;
 pub(super) mod mounts;
 mod outside_sockets;
 mod package_folders;
 pub(super) mod place_search;
+mod place_tree;
 pub(super) mod places;
 mod plain;
 #[cfg(target_os = "linux")]

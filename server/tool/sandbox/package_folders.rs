@@ -51,6 +51,12 @@ pub(super) fn package_share(path: &Path, name: &OsStr) -> PackageShare {
     }
 }
 
+/// Whether files in a folder of this name tell whether it is a package manager's.
+pub(super) fn may_be_marked(name: &OsStr) -> bool {
+    let mut marked = MARKED.iter().chain(LATE);
+    marked.any(|(it, _)| name == *it)
+}
+
 /// The time at which a file was made, which no program can set. A link is not followed.
 fn born(path: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(path).ok()?.created().ok()

@@ -2,79 +2,58 @@
 
 use std::{
     collections::HashMap,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
-    num::NonZero,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    panic::resume_unwind,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, LazyLock, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, SystemTime},
+    sync::{Arc, LazyLock, Mutex, atomic::AtomicUsize},
 };
 
 use aside_base::lock;
-use rustix::{
-    fs::{Dir, FileType, Mode, OFlags},
-    io::Errno,
-};
+use rustix::fs::FileType;
 
 use super::{
-    package_folders::{PackageShare, package_share},
+    folder_watch::FolderWatch,
+    git,
+    listed_folder::{Unseen, is_hindrance, open, take},
+    place_tree::{PlaceTree, SeenFolder},
     places::{OpenGap, Places},
 };
 use crate::workspace::{
     folded_name,
-    protected::{LONGEST, exact_places, fixed_above, may_end_in, may_lie_in},
+    protected::{exact_places, fixed_above},
 };
 
 /// Maximum number of entries that are searched.
 const ENTRIES: usize = 500_000;
-/// Levels of folders below a protected one in which links are looked for.
-const LEVELS: usize = 4;
-/// Longest step in which a file system counts time: a folder that changed in it may change again and look the same.
-const STEP: Duration = Duration::from_secs(3);
-/// Number of folders that one thread looks at; more are shared between several.
-const SHARE: usize = 250;
-/// Maximum number of threads that look at folders.
-const THREADS: usize = 4;
-/// Maximum number of folders of which the content is remembered.
-const LISTED: usize = 200_000;
+/// Maximum number of folders that are remembered.
+const FOLDERS: usize = 200_000;
+/// Number of folders of a tree from which on the kernel tells their changes; fewer are soon looked at.
+const WATCHED: usize = 1000;
 
-/// Content of folders that were listed, for as long as they have not changed.
+/// Folders that were listed, for as long as they have not changed.
 #[derive(Debug, Default)]
-pub(crate) struct ListedFolders(Mutex<HashMap<PathBuf, ListedFolder>>);
+pub(crate) struct ListedFolders(Mutex<ListedTrees>);
 
 /// What this process has listed, for the workspaces of all its turns.
 static OF_PROCESS: LazyLock<Arc<ListedFolders>> = LazyLock::new(Arc::default);
 
-/// A folder that was listed.
-#[derive(Clone, Debug)]
-struct ListedFolder {
-    stamp: FolderStamp,
-    content: Arc<FolderContent>,
-}
-
-/// State of a folder, which is another one after each change of its entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FolderStamp {
-    device: u64,
-    number: u64,
-    /// The time of the last change of any kind, in seconds and nanoseconds, which no program can set.
-    changed: (i64, i64),
+/// The trees of folders that were listed, by their roots.
+#[derive(Debug)]
+struct ListedTrees {
+    /// Those above which a command may exchange a folder are others.
+    trees: HashMap<(PathBuf, bool), PlaceTree>,
+    watch: Option<FolderWatch>,
+    /// Maximum number of entries that are searched.
+    entries: usize,
+    /// Number of folders of a tree from which on they are watched.
+    watched: usize,
 }
 
 /// Finds the protected places in a folder, level by level. Links are not followed, and only folders are opened. What was
 /// listed before is not listed again.
 pub(crate) fn guarded(root: &Path, writable: &[PathBuf], listed: &ListedFolders) -> Places {
-    let mut listed = lock(&listed.0);
-    if listed.len() > LISTED {
-        listed.clear();
-    }
-    PlaceSearch::new(writable, ENTRIES, &mut listed).run(root)
+    lock(&listed.0).search(root, writable)
 }
 
 impl ListedFolders {
@@ -83,351 +62,163 @@ impl ListedFolders {
     }
 }
 
-impl FolderStamp {
-    /// The state of a folder, if it is older than the steps in which the file system counts time.
-    fn settled(folder: &Path) -> Option<Self> {
-        let about = fs::symlink_metadata(folder).ok()?;
-        let seconds = u64::try_from(about.ctime()).ok()?;
-        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?
-            + Duration::from_nanos(u64::try_from(about.ctime_nsec()).ok()?);
-        let age = SystemTime::now().duration_since(changed).ok()?;
-        (age > STEP).then_some(Self {
-            device: about.dev(),
-            number: about.ino(),
-            changed: (about.ctime(), about.ctime_nsec()),
-        })
+impl Default for ListedTrees {
+    fn default() -> Self {
+        Self {
+            trees: HashMap::new(),
+            watch: None,
+            entries: ENTRIES,
+            watched: WATCHED,
+        }
+    }
+}
+
+impl ListedTrees {
+    fn search(&mut self, root: &Path, writable: &[PathBuf]) -> Places {
+        if self.trees.values().map(PlaceTree::len).sum::<usize>() > FOLDERS {
+            self.trees.clear();
+            self.watch = None;
+        }
+        self.hear();
+        // Of an exchange of what lies above, nobody tells.
+        let mut others = writable.iter().filter(|folder| *folder != root);
+        let is_topmost = !others.any(|folder| root.starts_with(folder));
+        let tree = self.trees.entry((root.to_owned(), is_topmost));
+        let tree = tree.or_insert_with(|| PlaceTree::new(root.to_owned()));
+        let is_watched = is_topmost && tree.len() >= self.watched;
+        if is_watched && self.watch.is_none() {
+            self.watch = FolderWatch::open();
+        }
+        let left = tree.update(self.entries, self.watch.as_mut(), is_watched);
+        let mut search = PlaceSearch {
+            writable,
+            found: Places::default(),
+            left,
+        };
+        search.take(tree);
+        search.found
+    }
+
+    /// Takes what the kernel told of the folders.
+    fn hear(&mut self) {
+        let Some(watch) = &mut self.watch else {
+            return;
+        };
+        let changes = watch.changes();
+        for tree in self.trees.values_mut() {
+            tree.hear(&changes, watch);
+        }
     }
 }
 
 /// A search for protected places.
 struct PlaceSearch<'a> {
     writable: &'a [PathBuf],
-    listed: &'a mut HashMap<PathBuf, ListedFolder>,
     found: Places,
     /// Number of entries that may still be looked at.
     left: AtomicUsize,
 }
 
-/// A folder that is searched, with the last of the folded names that lead to it, of which the root's own is one.
-struct SearchedFolder {
-    path: PathBuf,
-    names: Vec<Arc<str>>,
-    /// Whether it lies in a folder of a package manager in which only repositories count.
-    is_owned: bool,
-}
-
-/// Content of a folder, as far as it matters here.
-#[derive(Debug, Default)]
-struct FolderContent {
-    /// Folders, and entries whose last name is that of a protected place.
-    entries: Vec<ListedEntry>,
-    is_git: bool,
-    /// Whether a link has the name of a folder in which places lie.
-    has_way: bool,
-    /// Number of all entries.
-    count: usize,
-    /// The reason why not all of it was seen.
-    unseen: Option<Unseen>,
-}
-
-/// An entry of a folder.
-#[derive(Debug)]
-struct ListedEntry {
-    name: OsString,
-    folded: Arc<str>,
-    is_folder: bool,
-    /// Whether the name is the last of a protected place.
-    may_be_place: bool,
-}
-
-/// The reason why not all of a folder was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unseen {
-    Many,
-    Unread,
-}
-
-impl<'a> PlaceSearch<'a> {
-    fn new(
-        writable: &'a [PathBuf],
-        left: usize,
-        listed: &'a mut HashMap<PathBuf, ListedFolder>,
-    ) -> Self {
-        Self {
-            writable,
-            listed,
-            found: Places::default(),
-            left: AtomicUsize::new(left),
+impl PlaceSearch<'_> {
+    fn take(&mut self, tree: &PlaceTree) {
+        // At the top, names count whatever there is no more room to look at.
+        let is_cut = tree.special().any(|(_, seen)| seen.unseen.is_some());
+        for (folder, seen) in tree.special() {
+            if let Some(unseen) = seen.unseen {
+                self.note(folder, unseen);
+            }
+            if seen.unseen.is_some() || seen.has_way || (is_cut && tree.is_root(folder)) {
+                self.look_up(folder, seen);
+            }
+            for (place, fixed) in &seen.places {
+                self.add(place.clone(), *fixed);
+            }
         }
     }
 
-    fn run(mut self, root: &Path) -> Places {
-        // The root itself may have a protected name, such as `.cargo`.
-        let own = root.file_name().map(|name| folded_name(name).into());
-        let root = SearchedFolder {
-            path: root.to_owned(),
-            names: Vec::from_iter(own),
-            is_owned: false,
-        };
-        self.look_up(&root);
-        let mut level = vec![root];
-        let mut is_root = true;
-        while !level.is_empty() {
-            let mut next = Vec::new();
-            for (folder, content) in level.iter().zip(self.contents(&level)) {
-                self.visit(folder, &content, is_root, &mut next);
-            }
-            level = next;
-            is_root = false;
-        }
-        self.found
+    /// Notes that not all of a folder was seen.
+    fn note(&mut self, folder: &Path, unseen: Unseen) {
+        let path = folder.to_owned();
+        self.found.gaps.insert(match unseen {
+            Unseen::Many => OpenGap::Many(path),
+            Unseen::Unread => OpenGap::Unread(path),
+        });
     }
 
     /// Looks the places up by name, in whatever order the folder lists them and however many.
-    fn look_up(&mut self, folder: &SearchedFolder) {
+    fn look_up(&mut self, folder: &Path, seen: &SeenFolder) {
         for place in exact_places() {
-            let path = folder.path.join(&place);
+            let path = folder.join(&place);
             if fs::symlink_metadata(&path).is_ok() {
-                let mut names = folder.names.clone();
+                let mut names = seen.names.clone();
                 names.extend(place.iter().map(|name| folded_name(name).into()));
-                self.add(path, &names);
+                if let Some(fixed) = fixed_above(&names) {
+                    self.add(path, fixed);
+                }
             }
         }
     }
 
-    fn visit(
-        &mut self,
-        folder: &SearchedFolder,
-        content: &FolderContent,
-        is_root: bool,
-        next: &mut Vec<SearchedFolder>,
-    ) {
-        if let Some(unseen) = content.unseen {
-            let path = folder.path.clone();
-            self.found.gaps.insert(match unseen {
-                Unseen::Many => OpenGap::Many(path),
-                Unseen::Unread => OpenGap::Unread(path),
-            });
-            self.look_up(folder);
+    /// Adds a place, and what links in it lead to.
+    fn add(&mut self, path: PathBuf, fixed: usize) {
+        self.found.add(path.clone(), fixed, self.writable);
+        // What Git reads in a repository is looked at there.
+        if fixed < usize::MAX || !git::is_repository(&path) {
+            self.add_links(&path, &path, fixed < usize::MAX);
         }
-        if content.has_way {
-            self.look_up(folder);
-        }
-        if content.is_git {
-            self.found
-                .add(folder.path.clone(), usize::MAX, self.writable);
-            if !is_root {
+    }
+
+    /// Adds the links in a protected place that lead out of it, from one of its folders and, where it is no repository,
+    /// from all below.
+    fn add_links(&mut self, place: &Path, folder: &Path, is_deep: bool) {
+        let entries = match open(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                // A place may also be a file, or none.
+                if is_hindrance(error, folder) {
+                    self.note(folder, Unseen::Unread);
+                }
                 return;
             }
-        }
-        for entry in &content.entries {
-            let name = &entry.name;
-            // The folders of worktrees and submodules belong to the repository.
-            if content.is_git && (name == "worktrees" || name == "modules") {
-                continue;
-            }
-            let path = folder.path.join(name);
-            let known = folder.names.len().saturating_sub(LONGEST - 1);
-            let names = folder.names[known..].iter();
-            let names: Vec<_> = names.chain([&entry.folded]).cloned().collect();
-            let counts = !folder.is_owned || fixed_above(&names) == Some(usize::MAX);
-            if entry.may_be_place && counts && self.add(path.clone(), &names) {
-                continue;
-            }
-            let share = match entry.is_folder {
-                true => package_share(&path, name),
-                false => PackageShare::All,
-            };
-            if share != PackageShare::All {
-                let is_owned = folder.is_owned || share == PackageShare::AllButRepositories;
-                next.push(SearchedFolder {
-                    path,
-                    names,
-                    is_owned,
-                });
-            }
-        }
-    }
-
-    /// Adds a place if these names are those of one, and what links in it lead to.
-    fn add(&mut self, path: PathBuf, names: &[Arc<str>]) -> bool {
-        let Some(fixed) = fixed_above(names) else {
-            return false;
         };
-        self.found.add(path.clone(), fixed, self.writable);
-        if fixed < usize::MAX {
-            self.add_links(&path, &path, LEVELS);
-        }
-        true
-    }
-
-    /// Adds the links in a protected place that lead out of it, from one of its folders and from some levels below.
-    fn add_links(&mut self, place: &Path, folder: &Path, levels: usize) {
-        let entries = open(folder).into_iter().flatten().flatten();
-        for entry in entries.take(self.left.load(Ordering::Relaxed)) {
+        for entry in entries {
+            let Ok(entry) = entry else {
+                return self.note(folder, Unseen::Unread);
+            };
             let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if !take(&self.left) {
+                return self.note(folder, Unseen::Many);
+            }
             let path = folder.join(OsStr::from_bytes(name));
-            match entry.file_type() {
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind(&path),
+                kind => kind,
+            };
+            match kind {
                 FileType::Symlink => {
                     let real = fs::canonicalize(&path);
                     if !real.is_ok_and(|real| real.starts_with(place)) {
                         self.found.add(path, usize::MAX, self.writable);
                     }
                 }
-                FileType::Directory if levels > 0 && name != b"." && name != b".." => {
-                    self.add_links(place, &path, levels - 1);
-                }
+                FileType::Directory if is_deep => self.add_links(place, &path, is_deep),
                 _ => {}
             }
         }
     }
-
-    /// The content of each folder, by several threads where there are many.
-    fn contents(&mut self, level: &[SearchedFolder]) -> Vec<Arc<FolderContent>> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let shares = level.len().div_ceil(SHARE).min(threads).min(THREADS);
-        let look = |share: &[SearchedFolder]| -> Vec<_> {
-            share.iter().map(|folder| self.look(&folder.path)).collect()
-        };
-        let looked = match shares {
-            0 | 1 => look(level),
-            _ => thread::scope(|scope| {
-                let look = &look;
-                let shares = level.chunks(level.len().div_ceil(shares));
-                let shares: Vec<_> = shares
-                    .map(|share| {
-                        let thread = thread::Builder::new();
-                        (share, thread.spawn_scoped(scope, move || look(share)))
-                    })
-                    .collect();
-                let looked = shares.into_iter().map(|(share, thread)| match thread {
-                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                    Err(_) => look(share),
-                });
-                looked.flatten().collect()
-            }),
-        };
-        let contents = level.iter().zip(looked);
-        let contents = contents.map(|(folder, (content, stamp))| {
-            if let Some(stamp) = stamp {
-                let content = content.clone();
-                let listed = ListedFolder { stamp, content };
-                self.listed.insert(folder.path.clone(), listed);
-            }
-            content
-        });
-        contents.collect()
-    }
-
-    /// The content of a folder, which is listed unless it is as it was. With its state where it is to be remembered.
-    fn look(&self, folder: &Path) -> (Arc<FolderContent>, Option<FolderStamp>) {
-        let stamp = FolderStamp::settled(folder);
-        if let Some(known) = self.listed.get(folder)
-            && Some(known.stamp) == stamp
-            && self.take(known.content.count)
-        {
-            return (known.content.clone(), None);
-        }
-        let content = self.content(folder);
-        let stamp = stamp.filter(|_| content.unseen.is_none());
-        (Arc::new(content), stamp)
-    }
-
-    /// Counts entries that are looked at. False if there are too many.
-    fn take(&self, count: usize) -> bool {
-        let less = |left: usize| left.checked_sub(count);
-        let order = Ordering::Relaxed;
-        self.left.fetch_update(order, order, less).is_ok()
-    }
-
-    /// Lists a folder.
-    fn content(&self, folder: &Path) -> FolderContent {
-        let mut content = FolderContent::default();
-        let listed = match open(folder) {
-            Ok(listed) => listed,
-            Err(error) => {
-                content.unseen = is_hindrance(error, folder).then_some(Unseen::Unread);
-                return content;
-            }
-        };
-        let (mut head, mut common, mut objects, mut refs) = (false, false, false, false);
-        for entry in listed {
-            let Ok(entry) = entry else {
-                content.unseen = Some(Unseen::Unread);
-                break;
-            };
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            if !self.take(1) {
-                content.unseen = Some(Unseen::Many);
-                break;
-            }
-            content.count += 1;
-            match name {
-                b"HEAD" => head = true,
-                b"commondir" => common = true,
-                b"objects" => objects = true,
-                b"refs" => refs = true,
-                _ => {}
-            }
-            let name = OsStr::from_bytes(name);
-            let is_folder = match entry.file_type() {
-                FileType::Unknown => is_folder(&folder.join(name)),
-                kind => kind == FileType::Directory,
-            };
-            content.has_way |=
-                entry.file_type() == FileType::Symlink && may_lie_in(&folded_name(name));
-            let may_be_place = may_end_in_a_place(name);
-            if is_folder || may_be_place {
-                content.entries.push(ListedEntry {
-                    name: name.to_owned(),
-                    folded: folded_name(name).into(),
-                    is_folder,
-                    may_be_place,
-                });
-            }
-        }
-        content.is_git = head && (common || (objects && refs));
-        content
-    }
 }
 
-/// Opens a folder that is no link.
-fn open(folder: &Path) -> Result<Dir, Errno> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Dir::new(rustix::fs::open(folder, flags, Mode::empty())?)
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
-}
-
-/// Whether an entry of this name may be a protected place. Most names need no folding.
-fn may_end_in_a_place(name: &OsStr) -> bool {
-    let bytes = name.as_bytes();
-    let is_plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_');
-    match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.iter().all(is_plain) && !text.ends_with('.') => may_end_in(text),
-        _ => may_end_in(&folded_name(name)),
+/// What lies at a path; a link is not followed.
+fn kind(path: &Path) -> FileType {
+    let about = fs::symlink_metadata(path).map(|about| about.file_type());
+    match about {
+        Ok(about) if about.is_symlink() => FileType::Symlink,
+        Ok(about) if about.is_dir() => FileType::Directory,
+        _ => FileType::Unknown,
     }
-}
-
-/// Whether a folder that cannot be listed may hold places that a command could reach. One that is gone, or that belongs
-/// to another user, does not.
-fn is_hindrance(error: Errno, folder: &Path) -> bool {
-    match error {
-        // It is a link by now, or something else.
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => false,
-        Errno::ACCESS | Errno::PERM => is_own(folder),
-        _ => true,
-    }
-}
-
-fn is_own(folder: &Path) -> bool {
-    let user = rustix::process::getuid().as_raw();
-    fs::symlink_metadata(folder).is_ok_and(|about| about.uid() == user)
 }
 
 #[cfg(test)]
@@ -510,6 +301,110 @@ mod tests {
         }
     }
 
+    /// Exchanges two names, or moves one where the system cannot.
+    fn exchange(one: &Path, other: &Path) {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = fs::rename(one, other);
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_is_there_fuzzed() {
+        const NAMES: [&str; 16] = [
+            "a",
+            "b",
+            "a",
+            "b",
+            ".vscode",
+            ".envrc",
+            ".git",
+            "target",
+            "node_modules",
+            "vendor",
+            ".cargo",
+            "config.toml",
+            "CACHEDIR.TAG",
+            "autoload.php",
+            "HEAD",
+            "objects",
+        ];
+        for watched in [0, 3, usize::MAX] {
+            let folder = tempfile::tempdir().unwrap();
+            let root = &folder.path().canonicalize().unwrap();
+            let writable = [root.clone()];
+            let mut random = fastrand::Rng::with_seed(watched as u64);
+            let mut known = ListedTrees {
+                watched,
+                ..ListedTrees::default()
+            };
+            let mut most = 0;
+            for step in 0..500 {
+                let mut path = || {
+                    let names = (0..=random.usize(..4)).map(|_| NAMES[random.usize(..NAMES.len())]);
+                    root.join(names.collect::<PathBuf>())
+                };
+                let (one, other) = (path(), path());
+                let _ = fs::create_dir_all(one.parent().unwrap());
+                match random.usize(..9) {
+                    0..3 => fs::create_dir_all(&one).unwrap_or_default(),
+                    3 => fs::write(&one, "").unwrap_or_default(),
+                    4 => fs::remove_dir_all(&one).unwrap_or_default(),
+                    5 => fs::remove_file(&one).unwrap_or_default(),
+                    6 => fs::rename(&one, &other).unwrap_or_default(),
+                    7 => std::os::unix::fs::symlink(&other, &one).unwrap_or_default(),
+                    _ => exchange(&one, &other),
+                }
+                // Some changes are seen together.
+                if random.usize(..3) > 0 {
+                    let fresh = ListedTrees::default().search(root, &writable);
+                    most = most.max(fresh.paths().count());
+                    assert_eq!(
+                        known.search(root, &writable),
+                        fresh,
+                        "step {step}, watched from {watched}"
+                    );
+                }
+            }
+            assert!(most > 5, "too few places to compare");
+        }
+    }
+
+    #[test]
+    fn changes_that_the_kernel_does_not_keep_are_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = &folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        let writable = [root.clone()];
+        let mut known = ListedTrees {
+            watched: 0,
+            ..ListedTrees::default()
+        };
+        for _ in 0..4 {
+            assert_eq!(known.search(root, &writable), Places::default());
+        }
+        let queue =
+            fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
+        for number in 0..queue.trim().parse().unwrap_or(0) + 10 {
+            fs::create_dir(root.join("a/c")).unwrap();
+            fs::rename(root.join("a/c"), root.join("a/d")).unwrap();
+            fs::remove_dir(root.join("a/d")).unwrap();
+            if number == 5000 {
+                fs::write(root.join("a/b/.envrc"), "").unwrap();
+            }
+        }
+        fs::create_dir(root.join("a/b/.vscode")).unwrap();
+        assert_eq!(
+            known.search(root, &writable),
+            ListedTrees::default().search(root, &writable)
+        );
+    }
+
     /// Kinds of places, each with its path.
     const KINDS: [&str; 5] = [
         ".git/config",
@@ -550,7 +445,11 @@ mod tests {
         // Where a bound is met, that is said, and what is known by name at the top is found all the same.
         let writable = [root.to_owned()];
         for most in [0, 1000, 20_050] {
-            let cut = PlaceSearch::new(&writable, most, &mut HashMap::new()).run(root);
+            let mut bounded = ListedTrees {
+                entries: most,
+                ..ListedTrees::default()
+            };
+            let cut = bounded.search(root, &writable);
             assert!(!cut.gaps.is_empty(), "{most}");
             let top = all
                 .iter()
