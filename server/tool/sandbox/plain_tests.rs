@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Instant,
 };
 
 use fastrand::Rng;
@@ -13,7 +14,9 @@ use fastrand::Rng;
 use super::*;
 
 /// Lines that are compared with the shells; `ASIDE_SHELL_LINES=1000000` compares more, others each time.
-const LINES: usize = 800;
+const LINES: usize = 5000;
+/// Lines that one shell runs.
+const BATCH: usize = 250;
 
 #[test]
 fn plain_lines_are_read_word_by_word() {
@@ -142,29 +145,78 @@ fn a_write_to_a_file_is_noticed() {
 /// Each shell starts the programs that were read and no other, with the words that were read, and writes no file that
 /// was not seen.
 #[test]
+#[expect(clippy::print_stdout, reason = "a test that prints its figures")]
 fn shells_start_what_was_read() {
+    let begun = Instant::now();
     let count = env::var("ASIDE_SHELL_LINES").ok();
     let count = count.map(|it| it.parse::<usize>().expect("a number"));
     let mut random = count.map_or_else(|| Rng::with_seed(7), |_| Rng::new());
-    let shells: Vec<&str> = ["dash", "bash"]
+    let shells: Vec<ShellGround> = ["dash", "bash"]
         .into_iter()
         .filter(|shell| Path::new("/bin").join(shell).exists())
+        .map(ShellGround::new)
         .collect();
     assert!(!shells.is_empty(), "there is no shell to compare with");
-    let ground = Ground::new();
-    let (mut plain, mut generated) = (0, 0);
+    let (mut plain, mut generated, mut started) = (0, 0, 0);
     while plain < count.unwrap_or(LINES) {
-        let line = generate(&mut random);
-        generated += 1;
-        let Some(read) = commands(&line) else {
-            continue;
-        };
-        plain += 1;
+        let mut lines = Vec::new();
+        while lines.len() < BATCH {
+            let line = generate(&mut random);
+            generated += 1;
+            lines.extend(commands(&line).map(|read| (line, read)));
+        }
+        plain += lines.len();
         for shell in &shells {
-            ground.compare(shell, &line, &read);
+            let all: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
+            // One line of them as commands are run.
+            let alone = shell.alone(all[0]);
+            for ((line, read), ran) in lines
+                .iter()
+                .zip(shell.batch(&all))
+                .chain([(&lines[0], alone)])
+            {
+                started += ran.started.len();
+                let difference = ran.difference(read);
+                assert_eq!(
+                    difference, None,
+                    "{} for {line:?}, read as {read:?}",
+                    shell.name
+                );
+            }
         }
     }
     assert!(generated > plain, "every generated line was plain");
+    assert!(started > plain * shells.len(), "programs do not report");
+    println!(
+        "{plain} lines in {:.0?}, {started} programs, 0 differences",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn a_line_that_was_misread_is_noticed() {
+    let ground = ShellGround::new("sh");
+    let read = commands("p a").expect("a plain line");
+    for line in [
+        "p \\ # ; q",
+        "p a; q",
+        "p a; p a",
+        "p b",
+        "p a >f",
+        "p a >.f",
+        "x; q",
+        "exec q",
+        "set -e; q",
+    ] {
+        for ran in [ground.batch(&[line]).remove(0), ground.alone(line)] {
+            assert!(ran.difference(&read).is_some(), "{line:?}: {ran:?}");
+        }
+    }
+    for line in ["p a", "p 'a'", "x; p a", "p \\a", "p a 2>&1", ")"] {
+        for ran in [ground.batch(&[line]).remove(0), ground.alone(line)] {
+            assert_eq!(ran.difference(&read), None, "{line:?}");
+        }
+    }
 }
 
 /// Pieces of generated lines: those of plain lines, and what parsers and shells read differently.
@@ -290,71 +342,135 @@ fn generate(random: &mut Rng) -> String {
     line
 }
 
-/// A folder with two programs that report their words, and a scratch folder.
-struct Ground {
+/// Folders in which a shell runs lines whose programs report their words.
+struct ShellGround {
+    name: &'static str,
     folder: tempfile::TempDir,
 }
 
-impl Ground {
-    fn new() -> Self {
+/// What a line did.
+#[derive(Debug)]
+struct LineRun {
+    /// The words of each program that it started.
+    started: Vec<Vec<String>>,
+    /// Files that it made.
+    files: Vec<PathBuf>,
+}
+
+/// Reports the words of a program in one write, as programs of a pipeline report at the same time: some shells write each
+/// line by itself, so that the words must have none.
+const REPORT: &str = "for word; do line=\"$line\u{1}$word\"; done; end='\n'; \
+    while :; do case $line in *\"$end\"*) line=\"${line%%\"$end\"*}\u{3}${line#*\"$end\"}\";; *) break;; esac; done; \
+    printf '%s\\002' \"$line\" >>\"$REPORT\"";
+
+impl ShellGround {
+    fn new(name: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let bin = folder.path().join("bin");
         fs::create_dir(&bin).expect("a folder");
-        // One line a run in one write: programs of a pipeline report at the same time.
-        let report = "#!/bin/sh\nline=${0##*/}\nfor word; do line=\"$line\u{1}$word\"; done\nprintf '%s\\002' \"$line\" >>\"$REPORT\"\n";
         for name in ["p", "q"] {
             let program = bin.join(name);
-            fs::write(&program, report).expect("a program");
+            fs::write(&program, format!("#!/bin/sh\nline={name}\n{REPORT}\n")).expect("a program");
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
         }
-        Self { folder }
+        for at in 0..BATCH {
+            fs::create_dir_all(folder.path().join(format!("{at}/made"))).expect("a folder");
+        }
+        Self { name, folder }
     }
 
-    fn compare(&self, shell: &str, line: &str, read: &[PlainCommand]) {
-        let (started, files) = self.run(shell, line);
-        let mut left = BTreeMap::<&[String], i32>::new();
-        for command in read {
-            *left.entry(&command.words).or_default() += 1;
+    /// Runs a line as commands are run: by a shell that finds the programs in `PATH`.
+    fn alone(&self, line: &str) -> LineRun {
+        self.run(
+            &["-c", line],
+            "0/made",
+            &self.folder.path().join("0/report"),
+        );
+        self.ran(0)
+    }
+
+    /// Runs lines in one shell, each by a part of it that begins as the shell does. Functions stand for the programs,
+    /// so that nothing has to be started; what does not heed them finds the programs themselves.
+    fn batch(&self, lines: &[&str]) -> Vec<LineRun> {
+        let mut text = String::new();
+        for name in ["p", "q"] {
+            text += &format!("{name}() {{ line={name}; {REPORT}; }}\n");
         }
-        for words in &started {
-            let count = left.entry(words).or_default();
-            *count -= 1;
-            assert!(
-                *count >= 0,
-                "{shell} started {words:?} for {line:?}, read as {read:?}"
+        for (at, line) in lines.iter().enumerate() {
+            // No line is an option.
+            let blank = if line.starts_with('-') { " " } else { "" };
+            let line = line.replace('\'', "'\\''");
+            text += &format!(
+                "(cd {at}/made || exit; REPORT=../report; eval '{blank}{line}') </dev/null\n"
             );
         }
-        let writes = read.iter().any(|it| it.writes);
-        assert!(
-            writes || files.is_empty(),
-            "{shell} wrote {files:?} for {line:?}, read as {read:?}"
+        let script = self.folder.path().join("script");
+        fs::write(&script, text).expect("a script");
+        self.run(
+            &[script.to_str().expect("a name")],
+            "",
+            Path::new("../report"),
         );
+        (0..lines.len()).map(|at| self.ran(at)).collect()
     }
 
-    /// The words of each program that a line started, and the files that it made.
-    fn run(&self, shell: &str, line: &str) -> (Vec<Vec<String>>, Vec<PathBuf>) {
-        let report = self.folder.path().join("report");
-        let scratch = self.folder.path().join("scratch");
-        fs::write(&report, "").expect("a file");
-        fs::create_dir_all(&scratch).expect("a folder");
-        let status = Command::new(Path::new("/bin").join(shell))
-            .args(["-c", line])
+    fn run(&self, args: &[&str], folder: &str, report: &Path) {
+        let status = Command::new(Path::new("/bin").join(self.name))
+            .args(args)
             .env_clear()
             .env("PATH", self.folder.path().join("bin"))
-            .env("REPORT", &report)
+            .env("REPORT", report)
             .env("LC_ALL", "C.UTF-8")
-            .current_dir(&scratch)
+            .current_dir(self.folder.path().join(folder))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
         status.expect("a shell");
-        let reported = fs::read_to_string(&report).expect("a report");
+    }
+
+    /// What the line with this number did. Its folder is empty again afterwards.
+    fn ran(&self, at: usize) -> LineRun {
+        let folder = self.folder.path().join(at.to_string());
+        let (report, made) = (folder.join("report"), folder.join("made"));
+        let reported = fs::read_to_string(&report).unwrap_or_default();
+        if !reported.is_empty() {
+            fs::remove_file(&report).expect("a report");
+        }
+        let files = fs::read_dir(&made).expect("a folder");
+        let files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+        if !files.is_empty() {
+            fs::remove_dir_all(&made).expect("a folder");
+            fs::create_dir(&made).expect("a folder");
+        }
         let runs = reported.split_terminator('\u{2}');
-        let started = runs.map(|run| run.split('\u{1}').map(ToOwned::to_owned).collect());
-        let made = fs::read_dir(&scratch).expect("a folder");
-        let made = made.map(|entry| entry.expect("an entry").path()).collect();
-        fs::remove_dir_all(&scratch).expect("an empty folder");
-        (started.collect(), made)
+        let started = runs.map(|run| {
+            run.split('\u{1}')
+                .map(|it| it.replace('\u{3}', "\n"))
+                .collect()
+        });
+        LineRun {
+            started: started.collect(),
+            files,
+        }
+    }
+}
+
+impl LineRun {
+    /// What the line did besides what was read.
+    fn difference(&self, read: &[PlainCommand]) -> Option<String> {
+        let mut left = BTreeMap::<&[String], i32>::new();
+        for command in read {
+            *left.entry(&command.words).or_default() += 1;
+        }
+        for words in &self.started {
+            let count = left.entry(words).or_default();
+            *count -= 1;
+            if *count < 0 {
+                return Some(format!("started {words:?}"));
+            }
+        }
+        let writes = read.iter().any(|it| it.writes);
+        (!writes && !self.files.is_empty()).then(|| format!("wrote {:?}", self.files))
     }
 }
