@@ -11,13 +11,15 @@ use std::{
 use aside_base::{folder, private, regular, unfinished};
 use serde::{Deserialize, Serialize};
 
-use self::programs::{Programs, command_words, resolved};
+use self::programs::{Programs, command_words, resolved, variable_values};
 use super::sources::FILE_NAME;
 
 pub(crate) mod programs;
 
 /// Words of commands that are looked at.
 const WORDS: usize = 4096;
+/// Value that is kept of a folder whose `aside.toml` a command made.
+const MADE: &str = "by a command";
 /// Bytes of the file of trusted folders.
 const STORE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -66,7 +68,7 @@ struct Stored {
     /// The grounds of the user's own MCP servers, by folder and server.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     servers: BTreeMap<String, BTreeMap<String, ServerGrounds>>,
-    /// The SHA-256 of each `aside.toml` that a command made, by folder.
+    /// The folders whose `aside.toml` a command made; earlier versions kept its SHA-256.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     made: BTreeMap<String, String>,
 }
@@ -86,9 +88,25 @@ impl Fingerprint {
                 aside_base::digest::sha256(text.as_bytes()),
             );
             let mut programs = Programs::of(&root);
-            for word in command_words(text).into_iter().take(WORDS) {
+            let words = command_words(text);
+            if words.len() > WORDS {
+                return Err(io::Error::other(format!(
+                    "the commands in its aside.toml cannot be watched: they have over {WORDS} words"
+                )));
+            }
+            let values = variable_values(text);
+            let mut named: Vec<String> = values
+                .iter()
+                .flat_map(|value| programs.named_in(value))
+                .collect();
+            for word in words {
                 let what = programs.look(&word)?;
+                named.extend(programs.named_in(&word));
                 files.insert(word, what);
+            }
+            for path in named {
+                let what = programs.look(&path)?;
+                files.entry(path).or_insert(what);
             }
             files.extend(resolved(text));
         }
@@ -183,6 +201,7 @@ impl TrustStore {
         self.change(|stored| {
             // Whoever trusts it approves what is there.
             stored.servers.remove(&key);
+            stored.made.remove(&key);
             stored.folders.insert(key, now);
         })
     }
@@ -216,31 +235,27 @@ impl TrustStore {
         Ok(Vec::new())
     }
 
-    /// A command made the `aside.toml` of a workspace, with this text.
+    /// A command made the `aside.toml` of a workspace, which counts for nothing until somebody trusts the workspace.
     ///
     /// # Errors
     /// A folder that is not there, or a store that cannot be written.
-    pub fn note_made(&self, root: &Path, text: &str) -> io::Result<()> {
-        let (key, digest) = (
-            folder_key(root)?,
-            aside_base::digest::sha256(text.as_bytes()),
-        );
-        self.change(|stored| drop(stored.made.insert(key, digest)))
+    pub fn note_made(&self, root: &Path) -> io::Result<()> {
+        let key = folder_key(root)?;
+        self.change(|stored| drop(stored.made.insert(key, MADE.to_owned())))
     }
 
-    /// Whether a command made the `aside.toml` of a workspace, if it has this text. One that was not seen to end may have
-    /// done so.
+    /// Whether a command made the `aside.toml` of a workspace, whatever became of it since. One that was not seen to end
+    /// may have done so.
     ///
     /// # Errors
     /// A folder that is not there, or a store that cannot be read or written.
-    pub fn is_made(&self, root: &Path, text: &str) -> io::Result<bool> {
-        if unfinished::is_left(&self.state_dir, root) {
-            self.note_made(root, text)?;
+    pub fn is_made(&self, root: &Path) -> io::Result<bool> {
+        let mut workspaces = root.ancestors();
+        if workspaces.any(|above| unfinished::is_left(&self.state_dir, above)) {
+            self.note_made(root)?;
             unfinished::forget(&self.state_dir, root);
         }
-        let made = self.read()?.made;
-        let made = made.get(&folder_key(root)?);
-        Ok(made.is_some_and(|made| *made == aside_base::digest::sha256(text.as_bytes())))
+        Ok(self.read()?.made.contains_key(&folder_key(root)?))
     }
 
     /// Trusts a workspace no more.

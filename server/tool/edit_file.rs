@@ -12,7 +12,7 @@ use aside_turn::{
 };
 
 use super::{
-    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, line_ends,
+    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, hold::asked, line_ends,
     workspace::TextFile,
 };
 
@@ -70,7 +70,7 @@ impl BlockingTool for EditFile {
                 .invalid("`old_text` and `new_text` are the same")
                 .into());
         }
-        let file = planning.known_before(&self.path)?;
+        let file = asked(planning.known_before(&self.path)?, planning.context());
         let path = file.path.clone();
         let Some(old) = file.old.as_ref() else {
             return Err(format!("There is no `{path}`; create it with write_file.").into());

@@ -1,12 +1,20 @@
 //! How a program is held that a call starts: what it runs inside of, what it made there, and what it does not see.
 
-use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use aside_base::{unfinished::UnfinishedCommand, visible::short_line};
 use aside_turn::effect::CallWork;
 
 use super::{
-    ToolContext, off_thread,
+    ToolContext,
+    frame::KnownFile,
+    off_thread,
     process::{CommandEnd, Job},
     sandbox::{
         Confinement, RunningInside, Walls,
@@ -17,6 +25,9 @@ use super::{
 
 /// The workspace's own file of Aside's settings.
 const SETTINGS: &str = "aside.toml";
+/// Said where a mark could not be kept.
+const UNKEPT: &str =
+    "aside.toml (the state directory cannot be written, so look at it before you run Aside again)";
 /// Times that walls are built anew which were not built as meant.
 const TRIES: usize = 5;
 /// Those of them that others may hinder; for the rest, no program of any Aside runs in the workspace meanwhile.
@@ -197,11 +208,12 @@ impl Hold {
         };
         let unfinished = self.unfinished;
         off_thread(work, context, move |_, context| {
-            let made = made(context, &before);
+            let looked = made(context, &before);
+            let unfinished = unfinished.filter(|_| looked.is_known);
             if let Some(unfinished) = unfinished {
                 unfinished.end();
             }
-            Ok(made)
+            Ok(looked.names)
         })
         .await
     }
@@ -216,7 +228,15 @@ fn unfinished(context: &ToolContext) -> Option<UnfinishedCommand> {
     UnfinishedCommand::begin(state, root).ok()
 }
 
-fn made(context: &ToolContext, before: &Places) -> Vec<String> {
+/// The places that a program made or replaced.
+struct MadePlaces {
+    names: Vec<String>,
+    /// Whether all that may be settings of Aside's was seen, and is known to be a command's. If not, the program's mark
+    /// stays, so that such settings count for nothing.
+    is_known: bool,
+}
+
+fn made(context: &ToolContext, before: &Places) -> MadePlaces {
     let root = context.files.root();
     let rules = &context.sandbox.rules;
     let after = rules.places_after(root, before, &context.sandbox.inside.listed);
@@ -231,18 +251,44 @@ fn made(context: &ToolContext, before: &Places) -> Vec<String> {
     });
     // What cannot be searched any more may hide the rest.
     let hidden = after.gaps.difference(&before.gaps);
-    let hidden = hidden.filter_map(|gap| gap.hiding(root));
-    let names: Vec<String> = names.chain(hidden).collect();
+    let hidden: Vec<String> = hidden.filter_map(|gap| gap.hiding(root)).collect();
+    let is_seen = hidden.is_empty();
+    let mut names: Vec<String> = names.chain(hidden).collect();
     context.sandbox.note_made(&names);
-    if names.iter().any(|name| is_settings(name)) {
-        (context.distrust)();
+    let folders = made.iter().filter_map(|path| of_settings(path));
+    let kept: Vec<bool> = folders.map(|folder| (context.distrust)(folder)).collect();
+    let is_kept = kept.into_iter().all(|is_kept| is_kept);
+    if !is_kept {
+        names.push(UNKEPT.to_owned());
     }
-    names
+    MadePlaces {
+        names,
+        is_known: is_kept && is_seen,
+    }
 }
 
-/// Whether this is the workspace's own file of Aside's settings.
-fn is_settings(name: &str) -> bool {
-    name.eq_ignore_ascii_case(SETTINGS)
+/// The folder of which this is the file of Aside's settings.
+fn of_settings(path: &Path) -> Option<&Path> {
+    let name = path.file_name()?;
+    path.parent()
+        .filter(|_| name.eq_ignore_ascii_case(SETTINGS))
+}
+
+/// A file that a tool is about to change, with the reason to ask where not its name tells that other programs execute it,
+/// but settings of Git or links that lead there.
+pub(super) fn asked(mut file: KnownFile, context: &ToolContext) -> KnownFile {
+    file.must_ask = file.must_ask.or_else(|| led_reason(context, &file.path));
+    file
+}
+
+fn led_reason(context: &ToolContext, path: &str) -> Option<String> {
+    let (root, rules) = (context.files.root(), &context.sandbox.rules);
+    let inside = &context.sandbox.inside;
+    let places = rules.places(root, &inside.known(), &inside.listed);
+    places.lead_to(&root.join(path)).then(|| {
+        let path = short_line(path, 80);
+        format!("settings of Git or links lead to {path}, so that other programs execute it")
+    })
 }
 
 /// What a program made that could run something later, as a result begins with it; empty where there is nothing.

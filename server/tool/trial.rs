@@ -208,7 +208,7 @@ fn context(
         keep_approval: Box::new(|_| ()),
         ask_live: Arc::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),
         attended: Box::new(|| false),
-        distrust: Box::new(|| ()),
+        distrust: Box::new(|_| true),
         allowed: [].into(),
         sandbox: Sandbox::new(SandboxRules {
             off: true,

@@ -8,7 +8,7 @@ use aside_turn::rules::Class;
 
 use super::{
     BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, frame::TextGap,
-    line_ends, workspace::MAX_FILE,
+    hold::asked, line_ends, workspace::MAX_FILE,
 };
 
 /// The tool `write_file`, as the arguments of a call.
@@ -42,7 +42,7 @@ impl BlockingTool for WriteFile {
         if self.content.len() as u64 > MAX_FILE {
             return Err(planning.invalid("`content` is larger than 16 MiB").into());
         }
-        let file = planning.known(&self.path)?;
+        let file = asked(planning.known(&self.path)?, planning.context());
         let new = match &file.old {
             Some(old) => line_ends::for_whole(&old.text, &self.content),
             None => self.content,

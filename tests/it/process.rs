@@ -63,7 +63,7 @@ impl ProcessFixture {
             approved: Box::new(|_| false),
             keep_approval: Box::new(|_| ()),
             attended: Box::new(|| false),
-            distrust: Box::new(|| ()),
+            distrust: Box::new(|_| true),
             ask_live: Arc::new(|_, _| {
                 Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))
             }),

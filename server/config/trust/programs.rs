@@ -48,6 +48,16 @@ pub(super) fn command_words(text: &str) -> Vec<String> {
     words
 }
 
+/// The values of the variables of the file's MCP servers.
+pub(super) fn variable_values(text: &str) -> Vec<String> {
+    let file = Node::from_toml(text).map(Node::into_value).ok();
+    let servers = file.as_ref().and_then(|file| file.pointer("/mcp/servers"));
+    let servers = servers.and_then(Value::as_object).into_iter().flatten();
+    let variables = servers.filter_map(|(_, entry)| entry["env"].as_object());
+    let values = variables.flat_map(|all| all.values().filter_map(Value::as_str));
+    values.map(ToOwned::to_owned).collect()
+}
+
 /// The files that words of commands name, each looked at once.
 pub(super) struct Programs<'a> {
     root: &'a Path,
@@ -63,6 +73,18 @@ impl<'a> Programs<'a> {
             known: BTreeMap::new(),
             left: PROGRAM_BYTES,
         }
+    }
+
+    /// Files of the workspace whose paths stand within a word, as in a line for a shell; from the root.
+    pub(super) fn named_in(&self, word: &str) -> Vec<String> {
+        let places = open_places::known().and(&[self.root.to_owned()]);
+        let named = places.all_named(word, self.root).into_iter();
+        let files = named.filter(|path| path.is_file());
+        let inner = files.filter_map(|path| {
+            let inner = path.strip_prefix(self.root).ok()?;
+            Some(inner.to_string_lossy().into_owned())
+        });
+        inner.collect()
     }
 
     /// Path that a word names, from the root. A word that names nothing is watched too, because a file could appear.

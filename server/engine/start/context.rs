@@ -9,8 +9,7 @@ use std::{
 
 use super::begin::DriverSetup;
 use crate::engine::drive::{hooks::Hooks, live::LiveQuestions, writer::LogWriter};
-use aside_base::regular;
-use aside_config::{FILE_NAME, trust::TrustStore};
+use aside_config::trust::TrustStore;
 use aside_session::{
     conversation::Conversation,
     record::{Entry, Record, time_text},
@@ -39,7 +38,7 @@ impl DriverSetup {
         let (keep, read) = (blobs.clone(), blobs);
         let log = self.conversation.clone();
         let (edits, live) = (hooks.clone(), hooks.clone());
-        let (state_dir, folder) = (self.state_dir.clone(), self.request.root.clone());
+        let state_dir = self.state_dir.clone();
         let (kept, clock, people) = (self.approvals.clone(), writer.clock(), questions.clone());
         ToolContext {
             files: Files::new(workspace, self.request.editor.clone()),
@@ -57,7 +56,7 @@ impl DriverSetup {
                 }
             }),
             attended: Box::new(move || people.is_attended()),
-            distrust: Box::new(move || distrust(&state_dir, &folder)),
+            distrust: Box::new(move |folder| distrust(&state_dir, folder)),
             ask_live: Arc::new(move |call, question| {
                 questions.ask(happenings.clone(), call, question)
             }),
@@ -93,11 +92,12 @@ fn search_said(
     Ok(found.into())
 }
 
-/// Ends trust in a workspace whose settings a command has created, until a person has checked them.
-fn distrust(state_dir: &Path, root: &Path) {
-    let text = regular::open(&root.join(FILE_NAME)).and_then(io::read_to_string);
-    let noted = text.and_then(|text| TrustStore::new(state_dir).note_made(root, &text));
-    if let Err(error) = noted {
+/// Ends trust in a folder whose settings a command has created, until a person has checked them. Returns whether that was
+/// kept.
+fn distrust(state_dir: &Path, root: &Path) -> bool {
+    let noted = TrustStore::new(state_dir).note_made(root);
+    if let Err(error) = &noted {
         tracing::warn!(%error, "a command made aside.toml, and that could not be kept");
     }
+    noted.is_ok()
 }

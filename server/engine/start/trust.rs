@@ -130,12 +130,12 @@ impl Engine {
         Ok((status, now))
     }
 
-    /// Whether a command has written the workspace's current `aside.toml`.
+    /// Whether a command has made the workspace's `aside.toml`.
     fn is_made(&self, root: &Path, sources: &Sources) -> Result<bool, StartError> {
-        let Some(file) = &sources.workspace_file else {
+        if sources.workspace_file.is_none() {
             return Ok(false);
-        };
-        let made = TrustStore::new(self.state_dir()).is_made(root, &file.text);
+        }
+        let made = TrustStore::new(self.state_dir()).is_made(root);
         made.map_err(|source| self.unreadable(source))
     }
 

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fmt, io,
     ops::Range,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -66,8 +66,9 @@ pub struct ToolContext {
     pub allowed: BTreeSet<String>,
     /// Confinement of commands.
     pub sandbox: Sandbox,
-    /// Withdraws the trust in the workspace's `aside.toml`, because a command made it.
-    pub distrust: Box<dyn Fn() + Send + Sync>,
+    /// Withdraws the trust in the `aside.toml` of a folder, which may be a workspace later, because a command made it. Returns
+    /// whether that was kept.
+    pub distrust: Box<dyn Fn(&Path) -> bool + Send + Sync>,
     /// Bounds of what a tool may return and how long it may take.
     pub limits: ToolLimits,
     /// All tools of the conversation: name and full description.

@@ -120,6 +120,21 @@ pub(crate) fn program(has_unix: bool) -> Option<Vec<u8>> {
     Some(bytes.collect())
 }
 
+/// Kinds of pairs of Unix sockets that reach nothing but each other. One for datagrams may be connected to any socket.
+const PAIRS: [libc::c_int; 8] = {
+    const BOTH: libc::c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    [
+        libc::SOCK_STREAM,
+        libc::SOCK_STREAM | libc::SOCK_CLOEXEC,
+        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
+        libc::SOCK_STREAM | BOTH,
+        libc::SOCK_SEQPACKET,
+        libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC,
+        libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK,
+        libc::SOCK_SEQPACKET | BOTH,
+    ]
+};
+
 fn instructions(architecture: u32, has_unix: bool) -> Vec<Instruction> {
     let mut all = vec![
         load(ARCHITECTURE),
@@ -164,6 +179,17 @@ fn instructions(architecture: u32, has_unix: bool) -> Vec<Instruction> {
             fail(libc::EPERM),
             allow(),
         ]);
+    }
+    if !has_unix {
+        let kinds = PAIRS.len() as u8;
+        all.extend([
+            jump(EQUALS, number_of(libc::SYS_socketpair), 0, kinds + 3),
+            load(FIRST_ARGUMENT + ARGUMENT),
+        ]);
+        for (place, kind) in (0..kinds).zip(PAIRS) {
+            all.push(jump(EQUALS, kind.cast_unsigned(), kinds - place, 0));
+        }
+        all.extend([fail(libc::EACCES), allow()]);
     }
     let families = SOCKETS.len() as u8 - u8::from(!has_unix);
     all.extend([
@@ -264,7 +290,18 @@ mod tests {
         };
         check(libc::SYS_read, 0, 0);
         check(libc::SYS_execve, 0, 0);
-        check(libc::SYS_socketpair, libc::AF_UNIX, 0);
+        for (kind, has_unix, error) in [
+            (libc::SOCK_STREAM, false, 0),
+            (libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, false, 0),
+            (libc::SOCK_DGRAM, false, libc::EACCES),
+            (libc::SOCK_RAW | libc::SOCK_NONBLOCK, false, libc::EACCES),
+            (libc::SOCK_DGRAM, true, 0),
+        ] {
+            let arguments = [libc::AF_UNIX.cast_unsigned(), kind.cast_unsigned(), 0, 0];
+            let number = number_of(libc::SYS_socketpair);
+            let said = says_where(X86_64, number, arguments, has_unix);
+            assert_eq!(said, error.cast_unsigned(), "{kind}, {has_unix}");
+        }
         check(libc::SYS_socket, libc::AF_INET, 0);
         check(libc::SYS_socket, libc::AF_INET6, 0);
         check(libc::SYS_socket, libc::AF_NETLINK, 0);

@@ -30,7 +30,7 @@ const PART: usize = 4;
 /// Bytes of changes that are read at once.
 const BYTES: usize = 64 << 10;
 
-/// What is told of a folder: each change of its entries, of its mode and of its place.
+/// Events of a folder: each change of its entries, of its mode and of its place.
 const WANTED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVE)
@@ -39,7 +39,7 @@ const WANTED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
-/// What is told of a folder that is another one now, or none.
+/// Events of a folder that is another one now, or none.
 const GONE: ReadFlags = ReadFlags::DELETE_SELF
     .union(ReadFlags::MOVE_SELF)
     .union(ReadFlags::UNMOUNT)
@@ -69,7 +69,7 @@ pub(super) struct FolderWatch {
     left: usize,
 }
 
-/// What was told since the last time.
+/// Changes since the last time.
 #[derive(Debug, Default)]
 pub(super) struct FolderChanges {
     /// Folders with other entries, or another mode.
@@ -133,7 +133,7 @@ impl FolderWatch {
         }
     }
 
-    /// What was told since the last time.
+    /// Changes since the last time.
     pub(super) fn changes(&mut self) -> FolderChanges {
         let mut all = FolderChanges::default();
         let mut bytes = vec![MaybeUninit::uninit(); BYTES];
@@ -173,7 +173,7 @@ impl FolderWatch {
     }
 }
 
-/// What is told of entries that came or went.
+/// Events of entries that came or went.
 const ENTRIES: ReadFlags = ReadFlags::CREATE
     .union(ReadFlags::DELETE)
     .union(ReadFlags::MOVED_FROM)

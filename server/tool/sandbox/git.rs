@@ -4,11 +4,15 @@
 use std::{
     fs,
     io::{Read, Write},
-    path::{Path, PathBuf},
+    os::fd::OwnedFd,
+    path::{Component, Path, PathBuf},
 };
 
 use aside_base::regular;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
 
 /// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
 /// remotes, and the state of an unfinished rebase.
@@ -61,19 +65,64 @@ pub(super) fn kept(repository: &Path) -> (Vec<PathBuf>, bool) {
 }
 
 /// Whether a file redirects the repository's settings. Git itself makes such a file only for worktrees.
-pub(super) fn is_strange(place: &Path) -> bool {
+fn is_strange(place: &Path) -> bool {
     let above = place.parent().and_then(Path::parent);
     place.ends_with("commondir") && !above.is_some_and(|it| it.ends_with("worktrees"))
 }
 
 /// Creates the folder `hooks` and empty settings of worktrees where they are missing, so that no command can create them.
-pub(super) fn close(repository: &Path) {
-    // If this fails, a command cannot create them either.
-    let _ = fs::create_dir(repository.join("hooks"));
+/// Returns whether they are there.
+pub(super) fn close(repository: &Path) -> bool {
     let worktrees = folders(&repository.join("worktrees"));
-    for folder in worktrees.iter().map(PathBuf::as_path).chain([repository]) {
-        let _ = fs::File::create_new(folder.join("config.worktree"));
+    let mut all = worktrees.iter().map(PathBuf::as_path).chain([repository]);
+    let has_hooks = make_in(repository, |folder| {
+        rustix::fs::mkdirat(folder, "hooks", Mode::from_raw_mode(0o777))
+    });
+    has_hooks
+        && all.all(|folder| {
+            make_in(folder, |folder| {
+                let makes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | NO_LINK;
+                rustix::fs::openat(folder, "config.worktree", makes, Mode::from_raw_mode(0o666))
+                    .map(drop)
+            })
+        })
+}
+
+/// Makes something in a folder. Returns whether it is there.
+fn make_in(folder: &Path, make: impl Fn(&OwnedFd) -> rustix::io::Result<()>) -> bool {
+    let made = open_folder(folder).map(|folder| make(&folder));
+    matches!(made, Ok(Ok(()) | Err(Errno::EXIST)))
+}
+
+/// Opens a folder. No link on the way to it is followed: another command may have exchanged a folder for one.
+fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::DIRECTORY | OFlags::PATH | NO_LINK;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::DIRECTORY | NO_LINK;
+    let mut folder = rustix::fs::open("/", flags, Mode::empty())?;
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => {
+                folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
+            }
+            Component::RootDir => {}
+            _ => return Err(Errno::INVAL),
+        }
     }
+    Ok(folder)
+}
+
+/// Takes away a file that redirects the repository's settings. Returns whether it was one, and is gone.
+pub(super) fn take_away(place: &Path) -> bool {
+    let folder = place
+        .parent()
+        .filter(|_| is_strange(place))
+        .map(open_folder);
+    let (Some(Ok(folder)), Some(name)) = (folder, place.file_name()) else {
+        return false;
+    };
+    rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok()
 }
 
 /// Takes the lines that run programs out of a rebase that a command left. Returns whether there were some.
@@ -82,7 +131,7 @@ pub(super) fn disarm(place: &Path) -> bool {
         return false;
     }
     // Another command may exchange it, or the folder, for a link meanwhile: neither is followed.
-    let Ok(folder) = rustix::fs::open(place, OFlags::DIRECTORY | NO_LINK, Mode::empty()) else {
+    let Ok(folder) = open_folder(place) else {
         return false;
     };
     let todo = rustix::fs::openat(&folder, TODO, OFlags::NONBLOCK | NO_LINK, Mode::empty());
@@ -191,6 +240,30 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_made_or_taken_away_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        write(&folder.join("outside/commondir"), "x");
+        std::os::unix::fs::symlink("outside", folder.join(".git")).unwrap();
+        assert!(!close(&folder.join(".git")) && !take_away(&folder.join(".git/commondir")));
+        let left: Vec<_> = fs::read_dir(folder.join("outside")).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(take_away(&folder.join("outside/commondir")));
+        assert!(!folder.join("outside/commondir").exists());
+        assert!(close(&folder.join("outside")));
+        assert!(
+            folder.join("outside/hooks").is_dir()
+                && folder.join("outside/config.worktree").is_file()
+        );
+        fs::remove_dir(folder.join("outside/hooks")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.join("outside/hooks")).unwrap();
+        assert!(
+            close(&folder.join("outside")),
+            "a link is a place of its own"
+        );
+    }
+
+    #[test]
     fn a_rebase_is_disarmed_through_no_link() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -248,7 +321,7 @@ mod tests {
         assert!(!super::kept(&git).1, "more than are searched");
         fs::remove_dir_all(git.join("worktrees")).unwrap();
         fs::remove_dir_all(git.join("hooks")).unwrap();
-        close(&git);
+        assert!(close(&git) && close(&git));
         assert!(git.join("hooks").is_dir());
         fs::remove_file(git.join("HEAD")).unwrap();
         assert!(!is_repository(&git));

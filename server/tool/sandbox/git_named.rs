@@ -3,22 +3,44 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use aside_base::regular;
+use aside_base::{environment, regular};
 
 use super::{
     git::{self, pointer},
-    git_config::settings,
-    places::{OpenGap, Places},
+    git_config::{GitSetting, settings},
+    places::{OpenGap, Places, plain},
 };
 
 /// Maximum size in bytes of a file with settings.
 const SETTINGS: u64 = 1 << 20;
 /// Maximum number of files that include one another.
 const FILES: usize = 200;
+
+/// Maximum number of words of a line.
+const WORDS: usize = 200;
+/// Keys that name a folder from which Git takes programs.
+const HOOKS: [&str; 2] = ["core.hookspath", "init.templatedir"];
+/// Keys that name a file with further settings.
+const INCLUDED: [&str; 2] = ["include.path", "includeif.path"];
+/// Variables that name programs of Git's.
+const PROGRAMS: &[&str] = &[
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+];
 
 /// A repository, and the folder from which its settings name files.
 struct NamingRepository {
@@ -27,8 +49,8 @@ struct NamingRepository {
     work: PathBuf,
 }
 
-/// Adds what the settings of the repositories among these places name, as far as commands can write there. `root` is the
-/// workspace, whose repository may lie above it.
+/// Adds what the settings of the user and of the repositories among these places name, as far as commands can write
+/// there. `root` is the workspace, whose repository may lie above it.
 pub(super) fn add(places: &mut Places, root: &Path, writable: &[PathBuf]) {
     let above = root.ancestors().skip(1).map(|folder| folder.join(".git"));
     let above = above.filter(|git| git.exists()).take(1);
@@ -36,8 +58,35 @@ pub(super) fn add(places: &mut Places, root: &Path, writable: &[PathBuf]) {
         .paths()
         .filter(|path| path.ends_with(".git") || git::is_repository(path));
     let repositories: Vec<_> = found.cloned().chain(above).filter_map(repository).collect();
+    for file in of_the_user() {
+        add_file(places, &file, writable);
+    }
+    // The user's settings hold where there is no repository yet, too.
+    NamingSettings {
+        work: root,
+        writable,
+    }
+    .add(places, of_the_user().collect());
     for repository in repositories {
         repository.add(places, writable);
+    }
+}
+
+/// Adds a file from which Git takes settings or code, and a link on the way to it.
+fn add_file(places: &mut Places, file: &Path, writable: &[PathBuf]) {
+    let (plain, real) = (plain(file), file.canonicalize());
+    match real {
+        Ok(real) if is_within(&real, writable) => {
+            if plain != real && plain.canonicalize().is_ok_and(|it| it == real) {
+                places.add_named(plain, writable);
+            }
+            places.add_named(real, writable);
+        }
+        Ok(_) => {}
+        Err(_) if is_within(&plain, writable) || plain.is_symlink() => {
+            places.add_named(plain, writable);
+        }
+        Err(_) => {}
     }
 }
 
@@ -69,62 +118,9 @@ impl NamingRepository {
         }
         let own = folders.iter();
         let own = own.flat_map(|folder| ["config", "config.worktree"].map(|it| folder.join(it)));
-        let mut files: Vec<PathBuf> = own.chain(of_the_user()).collect();
-        let mut at = 0;
-        while let Some(file) = files.get(at).cloned() {
-            if at == FILES {
-                places.gaps.insert(OpenGap::Named(self.work.clone()));
-                return;
-            }
-            at += 1;
-            let text = match regular::read(&file, SETTINGS) {
-                Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                    places.gaps.insert(OpenGap::Named(self.work.clone()));
-                    continue;
-                }
-                Err(_) => continue,
-            };
-            for setting in settings(&text) {
-                if setting.key == "include.path" || setting.key == "includeif.path" {
-                    let beside = file.parent().unwrap_or(Path::new("/"));
-                    let included = expanded(&setting.value, beside);
-                    add_named(places, &included, writable);
-                    if !files.contains(&included) {
-                        files.push(included);
-                    }
-                } else {
-                    self.add_value(places, &setting.key, &setting.value, writable);
-                }
-            }
-        }
-    }
-
-    /// Adds what a value names. A folder counts only where Git takes programs from it.
-    fn add_value(&self, places: &mut Places, key: &str, value: &str, writable: &[PathBuf]) {
-        if key == "core.hookspath" || key == "init.templatedir" {
-            let folder = expanded(value, &self.work);
-            let real = folder.canonicalize().unwrap_or(folder);
-            if value.is_empty() {
-                return;
-            }
-            if writable.iter().any(|it| it.starts_with(&real)) || real == self.work {
-                places.gaps.insert(OpenGap::Named(self.work.clone()));
-            } else if is_within(&real, writable) {
-                places.add(real.clone(), usize::MAX, writable);
-                add_links_in(&real, places, writable);
-            }
-            return;
-        }
-        let line = value.trim_start_matches('!');
-        let words = shlex::split(line)
-            .unwrap_or_else(|| line.split_whitespace().map(str::to_owned).collect());
-        for word in words.iter().map(String::as_str).chain([value]) {
-            let path = expanded(word, &self.work);
-            if path.is_file() {
-                add_named(places, &path, writable);
-            }
-        }
+        let files = own.chain(of_the_user()).collect();
+        let work = &self.work;
+        NamingSettings { work, writable }.add(places, files);
     }
 
     /// Adds what links in the repository lead to: hooks and settings that are kept elsewhere.
@@ -138,6 +134,134 @@ impl NamingRepository {
     }
 }
 
+/// Settings that hold in a folder.
+struct NamingSettings<'a> {
+    work: &'a Path,
+    writable: &'a [PathBuf],
+}
+
+impl NamingSettings<'_> {
+    /// Adds what these files and those that they include name, and the variables that Git takes for settings.
+    fn add(&self, places: &mut Places, mut files: Vec<PathBuf>) {
+        // Aside has taken some out of its environment, as their names look secret.
+        let variable = |name: &str| environment::variable(name).map(OsString::from);
+        for setting in of_variables(variable) {
+            self.add_setting(places, &setting, self.work, &mut files);
+        }
+        let mut at = 0;
+        while let Some(file) = files.get(at).cloned() {
+            if at == FILES {
+                self.note(places);
+                return;
+            }
+            at += 1;
+            let text = match regular::read(&file, SETTINGS) {
+                Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+                Err(error) if self.may_be_opened(&file, error.kind()) => {
+                    self.note(places);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let beside = file.parent().unwrap_or(Path::new("/"));
+            for setting in settings(&text) {
+                self.add_setting(places, &setting, beside, &mut files);
+            }
+        }
+    }
+
+    /// Whether a file that cannot be read may have settings, at once or after a command let others read it.
+    fn may_be_opened(&self, file: &Path, error: ErrorKind) -> bool {
+        let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        error == ErrorKind::FileTooLarge
+            || (error == ErrorKind::PermissionDenied && is_within(&real, self.writable))
+    }
+
+    /// Notes that the settings may name more than is known.
+    fn note(&self, places: &mut Places) {
+        places.gaps.insert(OpenGap::Named(self.work.to_owned()));
+    }
+
+    fn add_setting(
+        &self,
+        places: &mut Places,
+        setting: &GitSetting,
+        beside: &Path,
+        files: &mut Vec<PathBuf>,
+    ) {
+        let GitSetting { key, value } = setting;
+        let is_included = INCLUDED.contains(&key.as_str());
+        let is_path = is_included || HOOKS.contains(&key.as_str());
+        let from = if is_included { beside } else { self.work };
+        let Some(path) = expanded(value, from) else {
+            if is_path {
+                self.note(places);
+            }
+            return;
+        };
+        match key.as_str() {
+            _ if is_included => {
+                add_file(places, &path, self.writable);
+                if !files.contains(&path) {
+                    files.push(path);
+                }
+            }
+            key if HOOKS.contains(&key) => {
+                if !value.is_empty() {
+                    self.add_hooks(places, path);
+                }
+            }
+            _ => self.add_line(places, value, path),
+        }
+    }
+
+    /// Adds a folder from which Git takes programs.
+    fn add_hooks(&self, places: &mut Places, folder: PathBuf) {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        if self.writable.iter().any(|it| it.starts_with(&real)) || real == self.work {
+            self.note(places);
+        } else if is_within(&real, self.writable) {
+            add_file(places, &folder, self.writable);
+            add_links_in(&real, places, self.writable);
+        }
+    }
+
+    /// Adds the files that a line for a shell may start: each of its words that is one, whatever stands around it, from
+    /// the folder itself and from those that the line names.
+    fn add_line(&self, places: &mut Places, line: &str, whole: PathBuf) {
+        let is_plain = |it: char| it.is_alphanumeric() || "/._-+@%~^".contains(it);
+        let parts = line
+            .split(|it| !is_plain(it))
+            .filter(|word| !word.is_empty());
+        let words = shlex::split(line).unwrap_or_default();
+        let words: BTreeSet<&str> = words
+            .iter()
+            .map(String::as_str)
+            .chain(parts)
+            .take(WORDS + 1)
+            .collect();
+        if words.len() > WORDS {
+            return self.note(places);
+        }
+        let paths = words.iter().filter_map(|word| expanded(word, self.work));
+        // A variable may stand for the folder.
+        let cut = words
+            .iter()
+            .map(|word| self.work.join(word.trim_start_matches('/')));
+        let paths: Vec<PathBuf> = paths.chain(cut).chain([whole]).collect();
+        let below = |folder: &PathBuf| {
+            folder.starts_with(self.work) && folder != self.work && folder.is_dir()
+        };
+        let folders = paths.iter().filter(|path| below(path));
+        let inner = folders.flat_map(|folder| words.iter().map(move |word| folder.join(word)));
+        for path in inner.chain(paths.iter().cloned()) {
+            if path.is_file() {
+                add_file(places, &path, self.writable);
+            }
+        }
+    }
+}
+
 /// Adds the links in a folder of hooks.
 fn add_links_in(hooks: &Path, places: &mut Places, writable: &[PathBuf]) {
     let entries = fs::read_dir(hooks).into_iter().flatten().flatten();
@@ -147,24 +271,55 @@ fn add_links_in(hooks: &Path, places: &mut Places, writable: &[PathBuf]) {
     }
 }
 
-fn add_named(places: &mut Places, path: &Path, writable: &[PathBuf]) {
-    if let Ok(real) = path.canonicalize()
-        && is_within(&real, writable)
-    {
-        places.add(real, usize::MAX, writable);
-    }
-}
-
 fn is_within(path: &Path, writable: &[PathBuf]) -> bool {
     writable.iter().any(|folder| path.starts_with(folder))
 }
 
-/// A path of a setting, from a folder.
-fn expanded(value: &str, from: &Path) -> PathBuf {
-    match value.strip_prefix("~/").zip(env::home_dir()) {
-        Some((below, home)) => home.join(below),
-        None => from.join(value),
+/// A path of a setting, from a folder. None if it cannot be told.
+fn expanded(value: &str, from: &Path) -> Option<PathBuf> {
+    // What is no text may be any path.
+    if value.contains('\u{fffd}') {
+        return None;
     }
+    if let Some(below) = value.strip_prefix("%(prefix)/") {
+        let places: Vec<PathBuf> = prefixes().iter().map(|prefix| prefix.join(below)).collect();
+        let there = places.iter().find(|path| path.exists());
+        return there.or(places.first()).cloned();
+    }
+    let Some(rest) = value.strip_prefix('~') else {
+        return Some(from.join(value));
+    };
+    let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
+    let home = match user {
+        "" => env::home_dir(),
+        user => home_of(user),
+    };
+    Some(home?.join(below))
+}
+
+/// The folders in which Git may be installed. What is found in `PATH` may only start it.
+fn prefixes() -> &'static [PathBuf] {
+    static PREFIXES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    PREFIXES.get_or_init(|| {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let programs = env::split_paths(&path).map(|folder| folder.join("git"));
+        let real = programs.filter_map(|program| program.canonicalize().ok());
+        let found = real.filter_map(|program| Some(program.parent()?.parent()?.to_owned()));
+        let usual = ["/usr", "/usr/local"].map(PathBuf::from);
+        let all: BTreeSet<PathBuf> = found.chain(usual).collect();
+        all.into_iter().collect()
+    })
+}
+
+/// The home of a user of this machine.
+fn home_of(user: &str) -> Option<PathBuf> {
+    let users = regular::read(Path::new("/etc/passwd"), SETTINGS).ok()?;
+    let users = String::from_utf8_lossy(&users);
+    let mut lines = users
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
+    let line = lines.find(|line| line.first() == Some(&user))?;
+    line.get(5).map(PathBuf::from)
 }
 
 /// The settings of the user and of the system, which hold for every repository.
@@ -172,14 +327,50 @@ fn of_the_user() -> impl Iterator<Item = PathBuf> {
     let home = env::home_dir();
     let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let config = config.or_else(|| home.as_ref().map(|home| home.join(".config")));
-    let named = env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+    let named = |name: &str| env::var_os(name).map(PathBuf::from);
     let all = [
         home.map(|home| home.join(".gitconfig")),
         config.map(|config| config.join("git/config")),
-        named,
+        named("GIT_CONFIG_GLOBAL"),
+        named("GIT_CONFIG_SYSTEM"),
         Some("/etc/gitconfig".into()),
     ];
-    all.into_iter().flatten()
+    let installed = prefixes().iter().map(|prefix| prefix.join("etc/gitconfig"));
+    all.into_iter().flatten().chain(installed)
+}
+
+/// The settings that variables hold.
+fn of_variables(value: impl Fn(&str) -> Option<OsString>) -> Vec<GitSetting> {
+    let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
+    let count = text("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
+    let mut numbered: Vec<(String, String)> = Vec::new();
+    for at in 0..count.unwrap_or(0).min(FILES) {
+        let key = text(&format!("GIT_CONFIG_KEY_{at}"));
+        numbered.extend(key.zip(text(&format!("GIT_CONFIG_VALUE_{at}"))));
+    }
+    let words = text("GIT_CONFIG_PARAMETERS").and_then(|line| shlex::split(&line));
+    let pairs = words.into_iter().flatten().filter_map(|word| {
+        let (key, value) = word.split_once('=')?;
+        Some((key.to_owned(), value.to_owned()))
+    });
+    let programs = PROGRAMS
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), text(name)?)));
+    let all = numbered.into_iter().chain(pairs).chain(programs);
+    all.map(|(key, value)| GitSetting {
+        key: without_middle(&key),
+        value,
+    })
+    .collect()
+}
+
+/// A key as settings of files have it: in lower case, without what stands between section and name.
+fn without_middle(key: &str) -> String {
+    let key = key.to_lowercase();
+    match (key.split_once('.'), key.rsplit_once('.')) {
+        (Some((section, _)), Some((_, name))) => format!("{section}.{name}"),
+        _ => key,
+    }
 }
 
 #[cfg(test)]
@@ -244,6 +435,36 @@ mod tests {
         write(".git/config", "[core]\nhooksPath = .\n");
         add(&mut found, &root, &writable);
         assert_eq!(found.gaps, [OpenGap::Named(root.clone())].into());
+    }
+
+    #[test]
+    fn variables_hold_settings() {
+        let value = |name: &str| {
+            let value = match name {
+                "GIT_CONFIG_COUNT" => "2",
+                "GIT_CONFIG_KEY_0" => "core.hooksPath",
+                "GIT_CONFIG_VALUE_0" => "tool",
+                "GIT_CONFIG_KEY_1" => "filter.a.b.Clean",
+                "GIT_CONFIG_VALUE_1" => "tool/x %f",
+                "GIT_CONFIG_PARAMETERS" => "'alias.x=!y' 'include.path'='z'",
+                "GIT_SSH" => "tool/ssh",
+                _ => return None,
+            };
+            Some(value.into())
+        };
+        let read = of_variables(value);
+        let read: Vec<_> = read
+            .iter()
+            .map(|it| (it.key.as_str(), it.value.as_str()))
+            .collect();
+        let expected = [
+            ("core.hookspath", "tool"),
+            ("filter.clean", "tool/x %f"),
+            ("alias.x", "!y"),
+            ("include.path", "z"),
+            ("git_ssh", "tool/ssh"),
+        ];
+        assert_eq!(read, expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The lock of the programs that run inside, shared by all Asides that work in a workspace.
+//! The lock of the programs that run inside, shared by all Asides whose workspaces may lie in one another.
 //!
 //! Each program has the lock together with others while it runs. Where walls cannot be built beside the others, because
 //! one of them exchanges what the walls are made of, the lock is taken alone until the walls stand. So others are only
@@ -7,11 +7,12 @@
 use std::{
     fs::{self, File, TryLockError},
     io,
+    os::unix::fs::MetadataExt,
     path::Path,
     time::Duration,
 };
 
-use aside_base::{private, system::files::number};
+use aside_base::private;
 use tokio::time::{Instant, sleep};
 
 /// Folder of the locks in the state directory.
@@ -35,14 +36,15 @@ pub(crate) enum LockShare {
 }
 
 impl InsideLock {
-    /// Opens the lock of a workspace in the state directory.
+    /// Opens the lock of a workspace in the state directory: that of its file system, as a folder above or below may be a
+    /// workspace too.
     ///
     /// # Errors
     /// Fails if the state directory cannot be written.
     pub(crate) fn open(state: &Path, root: &Path) -> io::Result<File> {
         let folder = state.join(FOLDER);
         private::make_folder(&folder)?;
-        let lock = number(&fs::metadata(root)?) % LOCKS;
+        let lock = fs::metadata(root)?.dev() % LOCKS;
         private::lock_file(&folder.join(format!("{lock:02}.lock")))
     }
 
@@ -85,11 +87,14 @@ mod tests {
     #[tokio::test]
     async fn whoever_builds_alone_waits_for_the_others_and_lets_them_in_again() {
         let (state, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let take = async |share, time| {
-            let file = InsideLock::open(state.path(), root.path()).unwrap();
+        let below = root.path().join("below");
+        fs::create_dir(&below).unwrap();
+        let take_in = async |root: &Path, share, time| {
+            let file = InsideLock::open(state.path(), root).unwrap();
             InsideLock::take(file, share, time).await
         };
-        let first = take(LockShare::Others, SOON).await.unwrap();
+        let take = async |share, time| take_in(root.path(), share, time).await;
+        let first = take_in(&below, LockShare::Others, SOON).await.unwrap();
         let second = take(LockShare::Others, SOON).await.unwrap();
         assert!(take(LockShare::Nobody, SOON).await.is_none());
         let mut waiting = Box::pin(take(LockShare::Nobody, Duration::from_secs(60)));

@@ -140,15 +140,13 @@ impl Layout {
     pub(crate) fn meant(&self, mounts: &[MountLine]) -> MeantMounts {
         let mut all = MeantMounts::default();
         let protected = &self.protected;
-        let is_covered =
-            |place: &Path| protected.contains_key(place) || self.hidden.contains(place);
+        let is_out_of_sight =
+            |place: &Path| self.hidden.contains(place) || self.masked.contains(place);
+        let is_covered = |place: &Path| protected.contains_key(place) || is_out_of_sight(place);
         for folder in self.open().into_iter().filter(|it| !is_covered(it)) {
             all.expect(mounts, MountAccess::Write, folder, None);
         }
-        for (place, about) in protected
-            .iter()
-            .filter(|(it, _)| !self.hidden.contains(*it))
-        {
+        for (place, about) in protected.iter().filter(|(it, _)| !is_out_of_sight(it)) {
             all.expect(mounts, MountAccess::Read, place, about.number);
         }
         for (link, number) in &self.links {
@@ -184,7 +182,8 @@ impl Layout {
             .map(|(place, about)| (place, about.fixed))
             .chain(self.hidden.iter().map(fixed))
             .chain(self.masked.iter().map(fixed))
-            .chain(self.held.iter().map(fixed));
+            .chain(self.held.iter().map(fixed))
+            .chain(self.writable.iter().map(fixed));
         let is_open = |folder: &Path| self.writable.iter().any(|it| it == folder);
         let held = self.held.iter().map(PathBuf::as_path);
         let mut pins: BTreeSet<&Path> = held.filter(|folder| !is_open(folder)).collect();

@@ -43,44 +43,8 @@ pub(super) mod filter {
         None
     }
 }
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "folder_watch/none.rs")]
 mod folder_watch;
-/// Other systems tell no changes of folders here.
-#[cfg(not(target_os = "linux"))]
-mod folder_watch {
-    use std::{
-        collections::BTreeSet,
-        path::{Path, PathBuf},
-    };
-
-    #[derive(Debug)]
-    pub(super) enum FolderWatch {}
-
-    #[derive(Debug, Default)]
-    pub(super) struct FolderChanges {
-        pub(super) changed: BTreeSet<PathBuf>,
-        pub(super) replaced: BTreeSet<PathBuf>,
-        pub(super) are_lost: bool,
-    }
-
-    impl FolderWatch {
-        pub(super) fn open() -> Option<Self> {
-            None
-        }
-
-        pub(super) fn add(&mut self, _folder: &Path) -> Option<i32> {
-            match *self {}
-        }
-
-        pub(super) fn forget(&mut self, _watch: i32, _folder: &Path) {
-            match *self {}
-        }
-
-        pub(super) fn changes(&mut self) -> FolderChanges {
-            match *self {}
-        }
-    }
-}
 mod git;
 mod git_config;
 mod git_named;

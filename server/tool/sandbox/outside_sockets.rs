@@ -1,19 +1,37 @@
 //! Unix sockets of programs outside. A read-only mount does not hold a connection back, so they are put out of sight.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     ffi::OsStr,
     fs,
     os::unix::{ffi::OsStrExt, fs::FileTypeExt},
     path::{Path, PathBuf},
 };
 
-/// File in which the kernel lists the Unix sockets of a network.
-const LIST: &str = "/proc/net/unix";
+use aside_base::system::files::number;
+
+use super::{
+    mountinfo::{self, MountLine, mounts},
+    places::plain,
+};
+
+/// File in which the kernel lists the Unix sockets of the network of this process.
+const LIST: &str = "/proc/self/net/unix";
 /// Number of words of a line before the name of the socket.
 const WORDS: usize = 7;
 /// Maximum number of sockets, each of which is a mount.
 const MOST: usize = 500;
+
+/// A network, in which processes listen.
+#[derive(Debug)]
+struct Network {
+    /// File in which the kernel lists its sockets.
+    list: PathBuf,
+    /// Whether this process is in it.
+    is_own: bool,
+    /// Folders of its processes.
+    processes: Vec<PathBuf>,
+}
 
 /// Sockets outside that a command could reach.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,45 +44,122 @@ pub(super) struct OutsideSockets {
 /// The sockets that lie in no private folder. One may have another name by now than the kernel lists, so all sockets count
 /// that lie beside a listed one.
 pub(super) fn outside_sockets(is_private: impl Fn(&Path) -> bool) -> OutsideSockets {
-    let Ok(list) = fs::read(LIST) else {
+    let (Ok(ours), Some((networks, mut are_all))) = (mounts(), networks()) else {
         return OutsideSockets::default();
     };
-    let mut names = names(&list);
-    let mut are_all = true;
-    for name in names.iter_mut().filter(|it| it.path.is_relative()) {
-        match bound_by(name.socket).map(|folder| folder.join(&name.path)) {
-            Some(path) if path.exists() => name.path = path,
-            _ => are_all = false,
-        }
-    }
-    let names = names.iter().map(|name| name.path.as_path());
     let mut paths = BTreeSet::new();
     let mut listed = BTreeSet::new();
-    for name in names.filter(|it| it.is_absolute()) {
-        // Nobody reaches what lies in a folder that is gone, or that cannot be entered.
-        let folder = name.parent().and_then(|it| fs::canonicalize(it).ok());
-        let Some(folder) = folder.filter(|it| can_be_entered(it) && !is_private(it)) else {
+    for network in networks {
+        let Ok(list) = fs::read(&network.list) else {
+            // Its last process may be gone.
+            are_all &= !network.list.exists();
             continue;
         };
-        if listed.contains(&folder) {
-            continue;
-        }
-        match sockets_in(&folder) {
-            Ok(found) => {
-                paths.extend(found);
-                listed.insert(folder);
-            }
-            // A folder that hides its entries may have the socket under another name.
-            Err(_) => match name.file_name().filter(|_| name.exists()) {
-                Some(name) => {
-                    paths.insert(folder.join(name));
-                }
+        let mut names = names(&list);
+        let mut relative = BTreeSet::new();
+        for name in names.iter_mut().filter(|it| it.path.is_relative()) {
+            match bound_by(name.socket) {
+                Some(folder) => name.path = folder.join(&name.path),
                 None => are_all = false,
-            },
+            }
+            relative.insert(name.socket);
+        }
+        names.retain(|name| name.path.is_absolute());
+        let is_elsewhere = |name: &NamedSocket| !name.path.exists();
+        let views = match !network.is_own || names.iter().any(is_elsewhere) {
+            true => other_views(&network.processes, &ours),
+            false => Vec::new(),
+        };
+        let seen = |name: &NamedSocket| {
+            let elsewhere = views
+                .iter()
+                .flat_map(|theirs| seen_here(&plain(&name.path), theirs, &ours));
+            [name.path.clone()]
+                .into_iter()
+                .chain(elsewhere)
+                .collect::<Vec<_>>()
+        };
+        let is_there = |name: &NamedSocket| seen(name).iter().any(|path| path.exists());
+        // Its program may be in another folder by now.
+        let mut from_folders = names.iter().filter(|name| relative.contains(&name.socket));
+        are_all &= from_folders.all(is_there);
+        for name in names.iter().flat_map(seen) {
+            // Nobody reaches what lies in a folder that is gone, or that cannot be entered.
+            let folder = name.parent().and_then(|it| fs::canonicalize(it).ok());
+            let Some(folder) = folder.filter(|it| can_be_entered(it) && !is_private(it)) else {
+                continue;
+            };
+            if listed.contains(&folder) {
+                continue;
+            }
+            match sockets_in(&folder) {
+                Ok(found) => {
+                    paths.extend(found);
+                    listed.insert(folder);
+                }
+                // A folder that hides its entries may have the socket under another name.
+                Err(_) => match name.file_name().filter(|_| name.exists()) {
+                    Some(name) => {
+                        paths.insert(folder.join(name));
+                    }
+                    None => are_all = false,
+                },
+            }
         }
     }
     are_all &= paths.len() <= MOST;
     OutsideSockets { paths, are_all }
+}
+
+/// The networks of all processes, of which containers have their own, and whether these are all. None if not even that of
+/// this process can be told.
+fn networks() -> Option<(Vec<Network>, bool)> {
+    let own = number(&fs::metadata(LIST).ok()?);
+    let mut all: HashMap<u64, Network> = HashMap::new();
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let name = entry.file_name();
+        let is_process = name.as_bytes().iter().all(u8::is_ascii_digit);
+        let list = entry.path().join("net/unix");
+        // A process that is gone has none.
+        let Some(about) = fs::metadata(&list).ok().filter(|_| is_process) else {
+            continue;
+        };
+        let network = all.entry(number(&about)).or_insert_with(|| Network {
+            list,
+            is_own: number(&about) == own,
+            processes: Vec::new(),
+        });
+        network.processes.push(entry.path());
+    }
+    // The first process is always there; where it is out of sight, others may be.
+    let are_all = Path::new("/proc/1/net/unix").exists();
+    Some((all.into_values().collect(), are_all))
+}
+
+/// Mounts as those of the processes see them that see something else than this one.
+fn other_views(processes: &[PathBuf], ours: &[MountLine]) -> Vec<Vec<MountLine>> {
+    let mut texts = BTreeSet::new();
+    let lists = processes
+        .iter()
+        .filter_map(|process| fs::read(process.join("mountinfo")).ok());
+    texts.extend(lists);
+    let views = texts.iter().map(|text| mountinfo::parse(text));
+    views.filter(|theirs| theirs != ours).collect()
+}
+
+/// The paths here of what others see at a path: in the same file system, as far as it is mounted here.
+fn seen_here(path: &Path, theirs: &[MountLine], ours: &[MountLine]) -> Vec<PathBuf> {
+    let above = theirs.iter().filter(|line| path.starts_with(&line.point));
+    let Some(mount) = above.max_by_key(|line| line.point.components().count()) else {
+        return Vec::new();
+    };
+    let Ok(rest) = path.strip_prefix(&mount.point) else {
+        return Vec::new();
+    };
+    let inner = mount.root.join(rest);
+    let same = ours.iter().filter(|line| line.device == mount.device);
+    same.filter_map(|line| Some(line.point.join(inner.strip_prefix(&line.root).ok()?)))
+        .collect()
 }
 
 fn can_be_entered(folder: &Path) -> bool {
@@ -184,6 +279,27 @@ mod tests {
         );
         let relative = format!("{HEAD}ffff888012345678: 2 0 10000 1 1 9 run/s\n");
         assert_eq!(named(&relative), [(9, "run/s".to_owned())]);
+    }
+
+    #[test]
+    fn what_others_mount_elsewhere_is_found_where_it_is_seen_here() {
+        let ours = mountinfo::parse(
+            b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 /@home /home rw - btrfs b rw\n3 1 0:9 / /layers/x rw - overlay c rw\n",
+        );
+        let theirs = mountinfo::parse(
+            b"7 6 0:9 / / rw - overlay c rw\n8 7 8:2 /@home/u/data /data rw - btrfs b rw\n9 7 0:8 / /run rw - tmpfs d rw\n",
+        );
+        let check = |path: &str, here: &[&str]| {
+            let seen = seen_here(Path::new(path), &theirs, &ours);
+            assert_eq!(
+                seen,
+                here.iter().map(PathBuf::from).collect::<Vec<_>>(),
+                "{path}"
+            );
+        };
+        check("/data/s", &["/home/u/data/s"]);
+        check("/srv/s", &["/layers/x/srv/s"]);
+        check("/run/s", &[]);
     }
 
     #[test]

@@ -211,7 +211,7 @@ impl PlaceSearch<'_> {
     }
 }
 
-/// What lies at a path; a link is not followed.
+/// The kind of file at a path; a link is not followed.
 fn kind(path: &Path) -> FileType {
     let about = fs::symlink_metadata(path).map(|about| about.file_type());
     match about {

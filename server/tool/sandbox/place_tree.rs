@@ -58,7 +58,7 @@ pub(super) struct SeenFolder {
     pub(super) names: Vec<Arc<str>>,
     /// Whether it lies in a folder of a package manager in which only repositories count.
     is_owned: bool,
-    /// Its state when it was listed. None if it has to be listed again.
+    /// State when it was listed. None if it has to be listed again.
     stamp: Option<FolderStamp>,
     watch: Option<i32>,
     /// Folders in it that were looked at too.
@@ -345,7 +345,7 @@ fn mounts_below(root: &Path) -> Option<Vec<MountLine>> {
     Some(mounts)
 }
 
-/// What is found of each of these, by several threads where there are many.
+/// Looks at each of these, by several threads where there are many.
 fn by_threads<T: Sync, F: Send>(all: &[T], look: impl Fn(&T) -> F + Sync) -> Vec<F> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let shares = all.len().div_ceil(SHARE).min(threads).min(THREADS);

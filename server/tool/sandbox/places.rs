@@ -8,13 +8,17 @@ use std::{
     time::SystemTime,
 };
 
+use crate::workspace::protected::kind_of;
 use aside_base::{
-    system::files::{born, number},
+    system::files::{born, names, number},
     visible::short_line,
 };
 
-/// Maximum number of places, each of which is a mount.
+/// Maximum number of places and of folders above them, each of which may be a mount.
 const PLACES: usize = 2000;
+/// Maximum size of the arguments that name them, and what one takes beside its text.
+const BYTES: usize = 1 << 20;
+const WORD: usize = 16;
 /// Maximum number of links from a name to what is missing.
 const LINKS: usize = 40;
 
@@ -51,6 +55,10 @@ pub(crate) enum OpenGap {
     Replaceable(PathBuf),
     /// Settings of this repository make Git run programs from a folder that commands have to write in.
     Named(PathBuf),
+    /// A protected file that has another name, by which a command could change it.
+    Twofold(PathBuf),
+    /// A repository in which commands may write, without files and folders that a command could create.
+    Unclosed(PathBuf),
 }
 
 /// Paths at which protected places were found, each with the number of folders above it that cannot be moved.
@@ -60,6 +68,8 @@ pub(crate) type KnownPlaces = BTreeMap<PathBuf, usize>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     found: BTreeMap<PathBuf, ProtectedPlace>,
+    /// Paths from which settings of Git take code, or would if something were there.
+    named: BTreeSet<PathBuf>,
     pub(crate) gaps: BTreeSet<OpenGap>,
 }
 
@@ -89,7 +99,13 @@ impl OpenGap {
         let (path, why) = match self {
             Self::Many(path) => (path, "too many files to search"),
             Self::Unread(path) => (path, "which cannot be searched"),
-            Self::Dangling(_) | Self::Replaceable(_) | Self::Named(_) => return None,
+            Self::Dangling(_)
+            | Self::Replaceable(_)
+            | Self::Named(_)
+            | Self::Twofold(_)
+            | Self::Unclosed(_) => {
+                return None;
+            }
         };
         let inner = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
         let name = match inner.is_empty() {
@@ -123,6 +139,14 @@ impl OpenGap {
                 "settings of Git in {} name a folder that holds more than its hooks",
                 name(path)
             ),
+            Self::Twofold(path) => format!(
+                "{} has a hard link, by which a command could change it; put a copy there",
+                name(path)
+            ),
+            Self::Unclosed(path) => format!(
+                "the folder `hooks` or a file `config.worktree` cannot be made in {}; make them",
+                name(path)
+            ),
         }
     }
 }
@@ -143,6 +167,33 @@ impl Places {
         path.ancestors().any(|above| self.found.contains_key(above))
     }
 
+    /// Whether other programs would take code from a path, though its name does not tell: settings or links lead there.
+    pub(crate) fn lead_to(&self, path: &Path) -> bool {
+        let is_led = |above: &Path| {
+            let mut led = self
+                .found
+                .values()
+                .filter_map(|place| place.leads_to.as_ref());
+            self.named.contains(above) || led.any(|(real, _)| real == above)
+        };
+        // Another name of a protected file.
+        let number = fs::symlink_metadata(path)
+            .ok()
+            .filter(|about| names(about) > 1)
+            .map(|about| number(&about));
+        let is_other_name = |place: &ProtectedPlace| {
+            let led = place.leads_to.as_ref().map(|(_, mark)| mark.number);
+            number.is_some_and(|number| number == place.mark.number || Some(number) == led)
+        };
+        self.covers(path) || path.ancestors().any(is_led) || self.found.values().any(is_other_name)
+    }
+
+    /// Adds what settings of Git name, whether it is there or not.
+    pub(crate) fn add_named(&mut self, path: PathBuf, writable: &[PathBuf]) {
+        self.named.insert(path.clone());
+        self.add(path, usize::MAX, writable);
+    }
+
     /// The places as they are looked up by name from now on.
     pub(crate) fn known(&self) -> KnownPlaces {
         let found = self.found.iter();
@@ -160,7 +211,14 @@ impl Places {
         // The link may also be one of the folders above.
         let elsewhere = real.filter(|real| mark.is_link() || *real != path);
         let leads_to = elsewhere.and_then(|real| Some((real.clone(), FileMark::at(&real).ok()?)));
+        let counts = |path: &Path| is_within(Some(path), writable) && has_other_names(path);
+        if counts(&path) || leads_to.as_ref().is_some_and(|(real, _)| counts(real)) {
+            self.gaps.insert(OpenGap::Twofold(path.clone()));
+        }
         let is_dangling = mark.is_link() && leads_to.is_none();
+        if is_dangling {
+            self.named.extend(target(&path));
+        }
         if is_dangling && is_within(missing(&path).as_deref(), writable) {
             self.gaps.insert(OpenGap::Dangling(path.clone()));
         }
@@ -180,6 +238,7 @@ impl Places {
             known.fixed = known.fixed.max(place.fixed);
         }
         self.gaps.extend(others.gaps);
+        self.named.extend(others.named);
     }
 
     /// Notes a gap for each link that a command could replace, itself or on the way to what it leads to: no mount can be
@@ -207,7 +266,13 @@ impl Places {
 
     /// Notes a gap if there are more places than can be mounted.
     pub(crate) fn bound(&mut self, root: &Path) {
-        if self.found.len() > PLACES {
+        let size = |path: &Path| path.as_os_str().len() + WORD;
+        let is_above = |path: &&Path| path.starts_with(root) && *path != root;
+        let mounted = self.found.keys();
+        let mounted = mounted.flat_map(|path| path.ancestors().take_while(is_above));
+        let mounted: BTreeSet<&Path> = mounted.collect();
+        let bytes: usize = mounted.iter().map(|path| 4 * size(path)).sum();
+        if mounted.len() > PLACES || bytes > BYTES {
             self.gaps.insert(OpenGap::Many(root.to_owned()));
         }
     }
@@ -223,7 +288,7 @@ fn leads_by_link(link: &Path, place: &ProtectedPlace, is_open: impl Fn(&Path) ->
 }
 
 /// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -242,8 +307,13 @@ fn is_within(path: Option<&Path>, writable: &[PathBuf]) -> bool {
     path.is_none_or(|path| writable.iter().any(|folder| path.starts_with(folder)))
 }
 
-/// The path at which what a link leads to is missing. None if that cannot be told.
-fn missing(link: &Path) -> Option<PathBuf> {
+/// Whether this is a file that another name leads to as well, by which a command could change it.
+fn has_other_names(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_file() && names(&about) > 1)
+}
+
+/// The path to which a link leads in the end, with dots and links on the way. None if that cannot be told.
+fn target(link: &Path) -> Option<PathBuf> {
     let mut path = link.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&path) {
@@ -251,6 +321,12 @@ fn missing(link: &Path) -> Option<PathBuf> {
             Err(_) => break,
         }
     }
+    Some(plain(&path))
+}
+
+/// The path at which what a link leads to is missing. None if that cannot be told.
+fn missing(link: &Path) -> Option<PathBuf> {
+    let path = target(link)?;
     // The nearest folder that exists, without dots and links.
     let real = path
         .ancestors()
@@ -269,25 +345,50 @@ pub(crate) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
 }
 
 /// Maximum number of places that a message names, and of characters of each.
-const NAMED: usize = 20;
+const NAMED: usize = 60;
 const LETTERS: usize = 120;
 
-/// Lists places by their path from the root, those at the top first, with the number of omitted ones. So a command
-/// cannot hide a place by making others.
+/// Lists places by their path from the root, with the number of omitted ones: of each kind one, in the order of the table,
+/// before the second of any, and those at the top first. So a command cannot hide a place by making others.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by_key(|name| (Path::new(name).components().count(), *name));
-    let left = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let named = names.iter().map(|name| match name.is_empty() {
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut ranked: Vec<((usize, usize), &String)> = names
+        .into_iter()
+        .map(|name| {
+            let kind = kind_of(Path::new(name.split(" (").next().unwrap_or(name)));
+            let nth = seen.entry(kind).or_default();
+            *nth += 1;
+            ((*nth, kind), name)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let left = ranked.len().saturating_sub(NAMED);
+    ranked.truncate(NAMED);
+    let named = ranked.iter().map(|(_, name)| match name.is_empty() {
         true => "the workspace itself".to_owned(),
-        false => short_line(name, LETTERS),
+        false => cut_amid(name),
     });
     let named = named.collect::<Vec<_>>().join(", ");
     match left {
         0 => named,
         left => format!("{named} and {left} more"),
     }
+}
+
+/// A path on one line, without its middle if it is long: what protects it stands at its end.
+fn cut_amid(path: &str) -> String {
+    let letters: Vec<char> = path.chars().collect();
+    if letters.len() <= LETTERS {
+        return short_line(path, LETTERS);
+    }
+    let text = |letters: &[char]| short_line(&letters.iter().collect::<String>(), LETTERS);
+    let (start, end) = (
+        &letters[..LETTERS / 3],
+        &letters[letters.len() - LETTERS / 2..],
+    );
+    format!("{}…{}", text(start), text(end))
 }
 
 #[cfg(test)]

@@ -348,7 +348,7 @@ struct ShellGround {
     folder: tempfile::TempDir,
 }
 
-/// What a line did.
+/// Everything that a line did.
 #[derive(Debug)]
 struct LineRun {
     /// The words of each program that it started.
@@ -429,7 +429,7 @@ impl ShellGround {
         status.expect("a shell");
     }
 
-    /// What the line with this number did. Its folder is empty again afterwards.
+    /// Everything that the line with this number did. Its folder is empty again afterwards.
     fn ran(&self, at: usize) -> LineRun {
         let folder = self.folder.path().join(at.to_string());
         let (report, made) = (folder.join("report"), folder.join("made"));
@@ -457,7 +457,7 @@ impl ShellGround {
 }
 
 impl LineRun {
-    /// What the line did besides what was read.
+    /// Something that the line did besides what was read.
     fn difference(&self, read: &[PlainCommand]) -> Option<String> {
         let mut left = BTreeMap::<&[String], i32>::new();
         for command in read {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -15,10 +16,16 @@ use super::{
     places::{KnownPlaces, OpenGap, Places},
     real, second_wall,
 };
-use aside_base::{environment, secrets::secret_places};
+use crate::workspace::protected::fixed_above;
+use aside_base::{
+    environment,
+    secrets::{names, secret_places},
+};
 
 /// Folders that are private to a command.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// Maximum number of links to what is missing.
+const LINKS: usize = 40;
 /// Variables that name a cache, and its folder among those of the user.
 const CACHES: [(&str, &str); 2] = [("GOCACHE", "go-build"), ("UV_CACHE_DIR", "uv")];
 
@@ -90,11 +97,16 @@ impl SandboxRules {
     ) -> Places {
         let places = self.places(root, known, listed);
         let repositories = self.repositories(&places, &self.writable(root));
-        repositories.iter().for_each(|it| git::close(it));
-        match repositories.is_empty() {
-            true => places,
-            false => self.places(root, known, listed),
+        if repositories.is_empty() {
+            return places;
         }
+        let open: Vec<PathBuf> = repositories
+            .into_iter()
+            .filter(|it| !git::close(it))
+            .collect();
+        let mut places = self.places(root, known, listed);
+        places.gaps.extend(open.into_iter().map(OpenGap::Unclosed));
+        places
     }
 
     /// The protected places after a command ran, including those of repositories that no longer look like one.
@@ -118,7 +130,7 @@ impl SandboxRules {
     /// was done.
     pub(crate) fn take_back(&self, made: &[PathBuf]) -> BTreeMap<PathBuf, &'static str> {
         let taken = made.iter().filter_map(|place| {
-            if git::is_strange(place) && fs::remove_file(place).is_ok() {
+            if git::take_away(place) {
                 return Some((place.clone(), "which was taken away again"));
             }
             git::disarm(place).then(|| (place.clone(), "without the programs that it would run"))
@@ -199,18 +211,26 @@ impl SandboxRules {
         let is_own = |path: &Path| self.own.iter().any(|own| own == path);
         let is_in_another = |own: &Path| own.ancestors().skip(1).any(is_own);
         for own in self.own.iter().filter(|own| !is_in_another(own)) {
-            if is_writable(own) && !own.exists() {
+            // A link on the way there may lead to where commands can write.
+            let led = led_to(own, LINKS);
+            if is_writable(&led) && !led.exists() {
                 // If this fails, the command cannot create it either.
-                let _ = fs::create_dir_all(own);
+                let _ = fs::create_dir_all(led);
             }
         }
     }
 
     /// Canonical paths of the folders that commands can write in, the workspace first.
     pub(super) fn writable(&self, root: &Path) -> Vec<PathBuf> {
+        let real = self
+            .writable
+            .iter()
+            .filter_map(|folder| fs::canonicalize(folder).ok());
+        let open: Vec<PathBuf> = real.chain([root.to_owned()]).collect();
         let more = self.writable.iter();
-        let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
-        let more = more.filter(|folder| folder.is_dir() && folder.parent().is_some());
+        let more = more.filter_map(|folder| led_safely(folder, &open));
+        let more = more
+            .filter(|folder| folder.is_dir() && folder.parent().is_some() && !is_inside(folder));
         let repository = self.git.then(|| git::of_worktree(root)).flatten();
         let own = std::iter::once(root.to_owned());
         own.chain(repository).chain(more).collect()
@@ -270,6 +290,52 @@ fn fixed(number: u64, fixed: usize) -> ReadOnlyPlace {
     ReadOnlyPlace {
         number: Some(number),
         fixed,
+    }
+}
+
+/// The folder to which a path leads. None where a link on the way lies in one of the open folders, as a command may have
+/// put it there.
+fn led_safely(path: &Path, open: &[PathBuf]) -> Option<PathBuf> {
+    let is_open = |path: &Path| open.iter().any(|it| path != it && path.starts_with(it));
+    let mut left: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
+    let (mut real, mut links) = (PathBuf::from("/"), LINKS);
+    while let Some(name) = left.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(name);
+        if let Ok(target) = fs::read_link(&real) {
+            links = links.checked_sub(1).filter(|_| !is_open(&real))?;
+            real.pop();
+            left.extend(target.iter().rev().map(OsStr::to_owned));
+        }
+    }
+    Some(real)
+}
+
+/// Whether a folder lies in a place that is protected or hidden, all of which it would open.
+fn is_inside(folder: &Path) -> bool {
+    let names: Vec<String> = names(folder).collect();
+    let mut above = (1..names.len()).map(|end| &names[..end]);
+    let mut secrets = secret_places(&environment::variable)
+        .into_iter()
+        .filter_map(|it| fs::canonicalize(it).ok());
+    above.any(|names| fixed_above(names).is_some())
+        || secrets.any(|secret| folder != secret && folder.starts_with(secret))
+}
+
+/// The place to which a path leads, whether something is there or not, by so many links at most.
+fn led_to(path: &Path, links: usize) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    let Some((above, name)) = path.parent().zip(path.file_name()) else {
+        return path.to_owned();
+    };
+    match fs::read_link(path).ok().zip(links.checked_sub(1)) {
+        Some((target, left)) => led_to(&above.join(target), left),
+        None => led_to(above, links).join(name),
     }
 }
 

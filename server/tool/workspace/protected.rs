@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::LazyLock,
 };
 
@@ -194,6 +194,18 @@ pub(super) fn program(names: &[String]) -> Option<&'static str> {
     let is_code = |row: &&ProtectedRow| !OWN.contains(&row.names[0]);
     let found = ends.find_map(|names| rows_of(names).find(is_code));
     found.map(|row| row.program)
+}
+
+/// The number of the kind of place that lies at a path: Aside's own settings, then the programs in the order of the table,
+/// then what is none of them.
+pub(crate) fn kind_of(path: &Path) -> usize {
+    let names: Vec<String> = aside_base::secrets::names(path).collect();
+    if names.iter().any(|name| OWN.contains(&name.as_str())) {
+        return 0;
+    }
+    let found = program(&names);
+    let found = found.and_then(|it| CODE.iter().position(|(program, _)| *program == it));
+    found.map_or(CODE.len() + 1, |at| at + 1)
 }
 
 /// The rows of places to which these names lead.

@@ -219,7 +219,7 @@ fn what_other_programs_take_code_from_is_named_when_a_command_made_it() {
     ground.run(&call(plants), &["--mode", "auto"]).exits(0);
     assert_eq!(
         ground.world.log().told("run"),
-        "Other programs take code from what this made or replaced, so tell the user: .cargo/config.toml, vendor/x/.git\n\
+        "Other programs take code from what this made or replaced, so tell the user: vendor/x/.git, .cargo/config.toml\n\
          Exit status 0.\ndone"
     );
 }

@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, User, users};
-use crate::world::start;
+use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
+use crate::world::{LONG, start, until_within};
 
 /// As whom it commits, and nothing of the machine's own settings.
 const GIT: &str = "export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a \
@@ -255,4 +255,25 @@ fn a_cache_can_be_written_but_not_what_runs_from_it() {
         let named = format!("{}/.cargo/env\n", home.display());
         assert!(told[3].contains(&named), "{}", told[3]);
     }
+}
+
+#[test]
+fn what_git_replaces_outside_while_a_command_runs_is_named() {
+    let ground = ground(User::Same);
+    let world = &ground.world;
+    prepare(
+        &ground,
+        &world.at(""),
+        &format!("{REPOSITORY} && mkfifo go"),
+    );
+    let command = "echo x 2>/dev/null >>.git/config || echo held; : >ready; read line <go; echo '[a]' >>.git/config; echo end";
+    let model = world.script(&script(&[call("run", command)]));
+    let running = start(&mut ground.command(program(), &auto_run(&model, &[])));
+    until_within(LONG, "a command", || world.at("ready").exists());
+    prepare(&ground, &world.at(""), "git config b.c d && echo >go");
+    running.end().exits(0);
+    let log = world.log();
+    let told = log.told("run");
+    assert!(told.contains("so tell the user: .git/config\n"), "{told}");
+    assert!(told.contains("held\n") && told.ends_with("end"), "{told}");
 }

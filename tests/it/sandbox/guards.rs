@@ -275,6 +275,31 @@ fn a_folder_that_hides_what_a_command_made_is_named() {
 }
 
 #[test]
+fn a_folder_that_nobody_may_enter_makes_a_command_ask() {
+    // Root may all the same.
+    for user in users().iter().filter(|user| **user == User::Nobody) {
+        for mode in [0o444, 0o311, 0o000] {
+            let ground = SandboxGround::new(*user);
+            ground.world.write("sub/.vscode/a", "");
+            ground.hand_over();
+            fs::set_permissions(ground.world.at("sub"), fs::Permissions::from_mode(mode)).unwrap();
+            let model = ground.world.script(&script(&[SandboxedCall {
+                id: "run",
+                command: "chmod 755 sub; echo evil >sub/.vscode/tasks.json".to_owned(),
+                cwd: ".",
+            }]));
+            start(&mut ground.command(program(), &auto_run(&model, &[]))).end();
+            let log = ground.world.log();
+            assert!(
+                log.told("run").contains("`sub` cannot be searched"),
+                "{mode:o}: {}",
+                log.told("run")
+            );
+        }
+    }
+}
+
+#[test]
 fn a_file_that_package_managers_make_takes_no_repository_from_its_guard() {
     let ground = SandboxGround::new(User::Same);
     ground.world.write("vendor/lib/.git/hooks/x", "");

@@ -1,6 +1,6 @@
 //! Settings that a command made: nothing is started by them before a person looked at them.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
 use crate::world::{LONG, start, until_within};
@@ -16,8 +16,8 @@ fn decoys_do_not_hide_what_a_command_made() {
         cwd: ".",
     };
     let end = ground.run(&[plants], &["--mode", "auto"]).exits(0);
-    let first = ".bazelrc, .opencode, .vimrc, opencode.json, a/decoy10/.envrc, a/decoy11/.envrc, ";
-    let rest = "a/decoy25/.envrc and 74 more";
+    let first = ".bazelrc, .opencode, .vimrc, a/decoy10/.envrc, opencode.json, a/decoy11/.envrc, ";
+    let rest = "a/decoy65/.envrc and 34 more";
     let log = ground.world.log();
     let told = log.told("plant").lines().next().unwrap().to_owned();
     for said in [&told, &end.stderr] {
@@ -91,5 +91,58 @@ fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them
         ground.hand_over();
         again().exits(0);
         assert!(world.at("../home/started").exists());
+    }
+}
+
+#[test]
+fn settings_that_a_command_made_stay_its_own_whatever_becomes_of_them() {
+    // What a command makes, and what happens to it later, by another command or by the user.
+    let cases = [
+        (
+            "cp x aside.toml",
+            "PLANT x; cp -f x aside.toml 2>/dev/null",
+            "PLANT aside.toml",
+        ),
+        ("ln x aside.toml", "PLANT x", "true"),
+        ("mkdir c; ln -s c/x aside.toml", "PLANT c/x", "true"),
+        (
+            "PLANT aside.toml; chmod 000 aside.toml",
+            "true",
+            "chmod 644 aside.toml",
+        ),
+        ("PLANT aside.toml", "true", "echo >>aside.toml"),
+        ("PLANT aside.toml; chmod 000 .", "true", "chmod 755 ROOT"),
+    ];
+    for (first, second, later) in cases {
+        for user in users() {
+            let ground = SandboxGround::new(*user);
+            let world = &ground.world;
+            let plants = |line: &str| {
+                let plant = format!("printf \"{SERVER}\" >");
+                let root = world.at("").display().to_string();
+                line.replace("PLANT ", &plant).replace("ROOT", &root)
+            };
+            for (turn, line) in [format!("echo '[assistant]' >x; {first}"), second.to_owned()]
+                .iter()
+                .enumerate()
+            {
+                let call = SandboxedCall {
+                    id: "run",
+                    command: plants(line),
+                    cwd: ".",
+                };
+                let end = ground.run(&[call], &["--mode", "auto"]);
+                assert!(turn > 0 || end.code == 0, "{line}: {end:?}");
+            }
+            let done = start(&mut ground.command(Path::new("sh"), &["-c", &plants(later)])).end();
+            assert_eq!(done.code, 0, "{later}: {done:?}");
+            let model = world.script("[[reply]]\nsay = [{ text = 'Done.' }]\n");
+            let again = || start(&mut ground.command(program(), &auto_run(&model, &[]))).end();
+            again();
+            assert!(
+                !world.at("../home/started").exists(),
+                "{first}, {second}, {later} as {user:?}"
+            );
+        }
     }
 }
