@@ -85,8 +85,8 @@ built_in! {
 }
 
 pub use frame::{
-    AllowToggle, AskLive, CallPlan, Enable, FileEdit, FileSnapshots, Files, Planning, SearchSaid,
-    Tool, ToolContext, ToolLimits, ToolRun, ToolSpec, Unplanned, registry,
+    AllowToggle, AskLive, CallPlan, Enable, FileEdit, FileSnapshots, Files, Planning,
+    SearchPassages, Tool, ToolContext, ToolLimits, ToolRun, ToolSpec, Unplanned, registry,
 };
 use frame::{BlockingTool, BuiltIn, invalid, off_thread};
 pub use output::{fitted, question_without_secrets, value_without_secrets, without_secrets};

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use aside_base::visible::{printable, short_line};
 use aside_turn::{
-    history::said::Said,
+    history::passage::Passage,
     input::{ToolOutcome, ToolOutput},
 };
 
@@ -101,7 +101,7 @@ fn recall(args: &Recall, context: &ToolContext) -> Result<ToolOutcome, String> {
 }
 
 /// A passage as it is shown, if it is one of those that are looked for.
-fn passage(args: &Recall, words: &[String], said: &Said, time: &str) -> Option<String> {
+fn passage(args: &Recall, words: &[String], said: &Passage, time: &str) -> Option<String> {
     let is_in_turns = args.first_turn.is_none_or(|first| said.turn >= first)
         && args.last_turn.is_none_or(|last| said.turn <= last);
     let is_in_time = args.since.as_deref().is_none_or(|since| time >= since)

@@ -9,7 +9,7 @@ use std::{
 
 use aside_turn::{
     effect::CallWork,
-    history::said::Said,
+    history::passage::Passage,
     input::{Preparation, Prepared, ToolOutcome},
     question::Answer,
     record::CallKey,
@@ -39,7 +39,7 @@ pub(super) struct ToolTrial {
     pub(super) new_text: Option<String>,
     pub(super) call: CallKey,
     pub(super) edits: Arc<Mutex<Edits>>,
-    said: Arc<Mutex<Vec<(Said, String)>>>,
+    said: Arc<Mutex<Vec<(Passage, String)>>>,
 }
 
 impl ToolTrial {
@@ -55,7 +55,7 @@ impl ToolTrial {
         let mut tools = context(&folder, edits.clone(), editor);
         let log = said.clone();
         tools.said = Box::new(move |keep| {
-            let said: MutexGuard<'_, Vec<(Said, String)>> = log.lock().unwrap();
+            let said: MutexGuard<'_, Vec<(Passage, String)>> = log.lock().unwrap();
             Ok(said
                 .iter()
                 .filter_map(|(said, time)| keep(said, time))
@@ -81,7 +81,7 @@ impl ToolTrial {
 
     /// Puts a passage into the log of the conversation.
     pub(super) fn says(&mut self, turn: u32, time: &str, who: &str, text: &str) {
-        let said = Said {
+        let said = Passage {
             turn,
             who: who.into(),
             tool: who.contains("recall").then(|| "recall".into()),

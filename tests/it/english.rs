@@ -27,6 +27,7 @@ const METHODS: &str = "contains ends_with eq eq_ignore_ascii_case find matches r
 const EXCEPTIONS: &str = "
     server/config/import.rs | headers | a header of another program's configuration
     server/engine/drive/performer.rs | fits_schema | the fence around JSON that a model answered
+    server/engine/start/request.rs | typed | a word that a person types, as it stands in the pages
     server/front/headless/args/value.rs | tool_choice | words of the command line
     server/front/headless/model.rs | list_failure | cuts a model off that nobody named
     server/front/lsp/fallback/messages.rs | meaning | the protocol names the action that was chosen by its title alone

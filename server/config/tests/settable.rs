@@ -48,6 +48,7 @@ const SETTABLE: &[(&str, Sorted)] = &[
     ("mcp.servers.*.env.*", Shown),
     ("mcp.servers.*.exclude_tools", Harmless),
     ("mcp.servers.*.include_tools", Harmless),
+    ("mcp.servers.*.may_change", Shown),
     ("mcp.servers.*.protocol", Harmless),
     ("mcp.servers.*.startup_seconds", Harmless),
     ("mcp.servers.*.tool_seconds", Harmless),

@@ -16,7 +16,7 @@ use aside_session::{
 };
 use aside_tool::{FileSnapshots, Files, ToolContext, sandbox::Sandbox, workspace::Workspace};
 use aside_turn::{
-    history::said::{Passages, Said},
+    history::passage::{Passage, PassageFold},
     record::Event,
 };
 
@@ -46,7 +46,7 @@ impl DriverSetup {
             record_edit: Box::new(move |edit| edits.record_edit(edit)),
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
             read_blob: Box::new(move |id, range| read.read(id, range)),
-            said: Box::new(move |keep| search_said(&log, keep)),
+            said: Box::new(move |keep| search_passages(&log, keep)),
             output: Box::new(move |call, text| live.output(call, text)),
             progress: Box::new(move |call, text| hooks.progress(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
@@ -72,11 +72,11 @@ impl DriverSetup {
 }
 
 /// The newest passages of a conversation that are kept, as far as they can all be shown.
-fn search_said(
+fn search_passages(
     conversation: &Conversation,
-    keep: &dyn Fn(&Said, &str) -> Option<String>,
+    keep: &dyn Fn(&Passage, &str) -> Option<String>,
 ) -> io::Result<Vec<String>> {
-    let take = |(passages, found): &mut (Passages, VecDeque<String>), record: Record| {
+    let take = |(passages, found): &mut (PassageFold, VecDeque<String>), record: Record| {
         let time = time_text(record.time);
         let said = match &record.entry {
             Entry::TurnStart { .. } => passages.push(&Event::TurnStart),

@@ -12,7 +12,7 @@ use std::{
 use aside_base::{digest::sha256, lock};
 use aside_turn::{
     effect::Approval,
-    history::said::Said,
+    history::passage::Passage,
     question::{Answer, Question},
     record::CallKey,
 };
@@ -29,8 +29,8 @@ pub type AskLive =
 
 /// Searches the log of the conversation: each passage, with its time in UTC, becomes a text or nothing. Returns the newest
 /// of them, in the order in which they were said.
-pub type SearchSaid =
-    Box<dyn Fn(&dyn Fn(&Said, &str) -> Option<String>) -> io::Result<Vec<String>> + Send + Sync>;
+pub type SearchPassages =
+    Box<dyn Fn(&dyn Fn(&Passage, &str) -> Option<String>) -> io::Result<Vec<String>> + Send + Sync>;
 
 /// The means of a tool besides its arguments. The engine makes one for each turn and shares it among the calls.
 #[expect(
@@ -49,7 +49,7 @@ pub struct ToolContext {
     /// Reads a range of what was kept, cut to what is there.
     pub read_blob: Box<dyn Fn(&str, Range<u64>) -> io::Result<Vec<u8>> + Send + Sync>,
     /// Searches what was said in the conversation.
-    pub said: SearchSaid,
+    pub said: SearchPassages,
     /// Shows clients a piece of a running call's output.
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,
     /// Shows clients a line on the progress of a running call, which may take longer for it.

@@ -22,7 +22,7 @@ mod snapshots;
 mod spec;
 mod tool;
 
-pub use context::{AskLive, FileEdit, SearchSaid, ToolContext, ToolLimits};
+pub use context::{AskLive, FileEdit, SearchPassages, ToolContext, ToolLimits};
 pub use files::Files;
 pub(crate) use files::{
     ReadPermit, Readable, TextSource,

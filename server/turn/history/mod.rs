@@ -10,7 +10,7 @@
 //! | [`question`] | a question that a tool asked |
 //! | [`prompt`] | a prompt that waited for a person |
 //! | [`ledger`] | a conversation, as far as a summary must not lose it |
-//! | [`said`] | its passages, with who said them |
+//! | [`passage`] | its passages, with who said them |
 //! | [`memory`] | answers, refusals and approvals that the turn remembers |
 //! | [`progress`] | the last request |
 //! | [`repetition`] | calls that were made again and ended as before |
@@ -28,11 +28,11 @@ pub mod call;
 mod fold;
 pub mod ledger;
 pub mod memory;
+pub mod passage;
 pub mod progress;
 pub mod prompt;
 pub mod question;
 pub mod repetition;
-pub mod said;
 pub mod standing;
 pub mod transcript;
 

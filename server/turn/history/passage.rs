@@ -11,7 +11,7 @@ const ARGUMENTS: usize = 200;
 
 /// A passage of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Passage {
     /// Number of the turn in its conversation, from 1.
     pub turn: u32,
     /// The one who said it, in words: a person, the model, or a tool with its arguments.
@@ -24,7 +24,7 @@ pub struct Said {
 
 /// Passages of a conversation, folded from its events.
 #[derive(Debug, Default)]
-pub struct Passages {
+pub struct PassageFold {
     turn: u32,
     /// Calls of this turn: the tool, and the call in words.
     calls: HashMap<CallKey, (String, String)>,
@@ -32,9 +32,9 @@ pub struct Passages {
     asked: HashMap<String, String>,
 }
 
-impl Passages {
+impl PassageFold {
     /// Applies the next event of the conversation, and returns its passage, if it is one.
-    pub fn push(&mut self, event: &Event) -> Option<Said> {
+    pub fn push(&mut self, event: &Event) -> Option<Passage> {
         let mut tool = None;
         let (who, text) = match event {
             Event::TurnStart => {
@@ -99,7 +99,7 @@ impl Passages {
             _ => return None,
         };
         let turn = self.turn;
-        (!text.trim().is_empty()).then_some(Said {
+        (!text.trim().is_empty()).then_some(Passage {
             turn,
             who,
             tool,
