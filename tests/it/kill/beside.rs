@@ -9,15 +9,15 @@ use super::{
     whole::names,
 };
 
-/// Kills a command as it is about to rename a file for the first time, the second, and so on, until it comes to its end.
-/// Returns in how many kills something lay beside a file of the workspace.
+/// Kills a command as it is about to put a file in its place for the first time, the second, and so on, until it comes to
+/// its end. Returns in how many kills something lay beside a file of the workspace.
 fn left(ground: impl Fn() -> StoryGround, args: impl Fn(&StoryGround) -> Vec<String>) -> usize {
     let mut left = 0;
     for n in 1.. {
         let ground = ground();
         let work = ground.world.at("");
         fs::write(work.join(".notes.txt.0123456789abcdef.tmp"), "the user's").unwrap();
-        let outcome = kill(&ground, &args(&ground), At::Rename(n));
+        let outcome = kill(&ground, &args(&ground), At::Place(n));
         let is_ours = |name: &String| name.starts_with(".aside-");
         left += usize::from(names(&work).iter().any(is_ours));
 

@@ -20,6 +20,8 @@ pub(super) enum At {
     /// As it is about to rename a file for the n-th time: an edit keeps the old text and the new, is announced in the
     /// log, and then takes its place.
     Rename(usize),
+    /// As it is about to put a file in its place in the workspace for the n-th time. Other threads rename others.
+    Place(usize),
     /// As a thread is about to change anything on disk, in any one way, for the n-th time.
     Change(usize),
     /// As a thread is about to make this call for the n-th time.
@@ -75,6 +77,10 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
     if let At::Line(_) | At::Refused(..) = at {
         strace.extend(["-P", text(&log)]);
     }
+    let work = ground.world.at("");
+    if let At::Place(_) = at {
+        strace.extend(["-P", text(&work)]);
+    }
     let trace = format!("trace={}", injected(at));
     strace.extend(["-e", &trace, "-e", &inject, "--", ASIDE]);
     strace.extend(args.iter().map(String::as_str));
@@ -88,7 +94,7 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
     let next = (done.code < 0).then(|| match at {
         At::Line(_) | At::Refused(..) => type_of_last(&said),
         At::Rename(1 | 2) => "edit".into(),
-        At::Rename(_) => "tool_result".into(),
+        At::Rename(_) | At::Place(_) => "tool_result".into(),
         At::Change(_) | At::Call(..) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
     });
     let failed = said.matches("(INJECTED)").count();
@@ -128,7 +134,7 @@ pub(super) fn calls(ground: &StoryGround, args: &[String]) -> BTreeMap<&'static 
 fn injected(at: At) -> String {
     match at {
         At::Line(_) | At::Refused(..) => "write".to_owned(),
-        At::Rename(_) => "?rename,renameat,renameat2".to_owned(),
+        At::Rename(_) | At::Place(_) => "?rename,renameat,renameat2".to_owned(),
         At::Change(_) => format!("?{}", CHANGES.join(",?")),
         At::Fails(_, call, _) | At::Call(call, _) => format!("?{call}"),
     }
@@ -137,7 +143,7 @@ fn injected(at: At) -> String {
 fn inject(at: At) -> String {
     let calls = injected(at);
     match at {
-        At::Line(n) | At::Rename(n) | At::Change(n) | At::Call(_, n) => {
+        At::Line(n) | At::Rename(n) | At::Place(n) | At::Change(n) | At::Call(_, n) => {
             format!("inject={calls}:signal=SIGKILL:when={n}")
         }
         At::Fails(error, _, n) | At::Refused(error, n) => {

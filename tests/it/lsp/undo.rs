@@ -68,8 +68,12 @@ fn what_the_user_changed_since_is_left_as_it_is() {
         why,
         ", because these files were changed since: b; restore them yourself, or undo later turns first"
     );
-    // Changed behind the editor.
-    editor.shows("b", "one\nnew\n");
+}
+
+#[test]
+fn what_changed_behind_the_editor_is_left_as_it_is() {
+    let mut editor = UndoingClient::new(&edits(&["a", "b"]), able(false), &["a", "b"], 2);
+    let turn = editor.plays("Go", &["a", "b"]);
     editor.world.write("b", "one\nmine\n");
     let undo = editor.undoes(&turn);
     let why = editor.refused(undo, "b");

@@ -185,9 +185,19 @@ fn a_server_of_the_project_starts_from_what_was_approved() {
         let settings = format!("[mcp.servers.s]\n{}\n", settings.replace("ROOT", root));
         world.write("aside.toml", &settings);
         world.aside(&["trust", "--yes"]).exits(0);
-        asks_after(&world, |world| {
-            world.write(file, &(evil(world) + SERVER));
-        });
+        world.aside(&["mcp", "list"]).exits(0);
+        world.write(file, &(evil(&world) + SERVER));
+        // What a word names ends trust in the project; the word for a run does not cover it either.
+        for trusted in [&[][..], &["--trust"]] {
+            let model = world.script("always 'Done.'");
+            let args = [&["run", "-m", &model, "Go", "--non-interactive"], trusted].concat();
+            let done = world.aside(&args).exits(0);
+            done.says(" changed").says("`aside trust`");
+        }
+        assert!(!world.folder().join("out").exists(), "{file}");
+        world.aside(&["trust", "--yes"]).exits(0);
+        let _ = world.aside(&["mcp", "list"]);
+        assert!(world.folder().join("out").exists(), "it was approved");
     }
 }
 
