@@ -359,9 +359,9 @@ impl Beside<'_> {
             let bytes = self.blobs.read(name.as_ref()?, 0..u64::MAX).ok()?;
             String::from_utf8(bytes).ok()
         };
-        let edits = self.file.edits.iter().rev();
-        edits.fold(Some(present.to_owned()), |text, edit| {
-            merged(&read(&edit.after)?, &read(&edit.before)?, &text?)
+        let mut edits = self.file.edits.iter().rev();
+        edits.try_fold(present.to_owned(), |text, edit| {
+            merged(&read(&edit.after)?, &read(&edit.before)?, &text)
         })
     }
 }

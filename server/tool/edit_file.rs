@@ -12,8 +12,8 @@ use aside_turn::{
 };
 
 use super::{
-    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, hold::asked, line_ends,
-    workspace::TextFile,
+    BlockingTool, CallPlan, Planning, ToolSpec, Unplanned, change::FileChange, hold::asked,
+    line_ends, workspace::TextFile,
 };
 
 /// The id of the question.

@@ -239,7 +239,7 @@ fn what_was_changed_in_other_lines_stays() {
     }
     started("mine\none\nTWO\nthree\n4\n").check_conflicts("t1", &["a"]);
     // Unsaved beside what the disk had before the turn, and beside what nobody knows.
-    let mut it = started("mine\none\n2\n3\n4\n");
+    let it = started("mine\none\n2\n3\n4\n");
     let typed = || open("mine\none\n2\n3\n4\n", Saved::No, true);
     it.set("a", Some("one\ntwo\nthree\nfour\n"));
     let plan = it.plan_with("t1", None, |_| typed()).unwrap();
