@@ -111,6 +111,8 @@ pub struct Conflict {
 pub enum Clash {
     /// A person or a later turn changed the same lines of the file since.
     Changed,
+    /// A link lies on the way to the file, so the path is another file's now.
+    Elsewhere,
     /// The file is open, and the content on disk is neither the document nor any recorded content.
     OnDisk,
     /// The file has unsaved changes in an editor that cannot change it on request.
@@ -160,6 +162,11 @@ pub fn plan(
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     for (path, edits) in edits_by_file(records, turn) {
         if !is_wanted(&path) {
+            continue;
+        }
+        if has_link(&folder, &path) {
+            let clash = Clash::Elsewhere;
+            conflicts.push(Conflict { path, clash });
             continue;
         }
         let failed = failed(&path);
@@ -455,6 +462,16 @@ fn untracked(records: &[Record], turn: &str, ran: impl Fn(&str) -> bool) -> bool
 
 fn open_root(root: &Path) -> Result<Dir, UndoError> {
     Dir::open_ambient_dir(root, ambient_authority()).map_err(failed(&root.to_string_lossy()))
+}
+
+/// Whether a link lies on the way to a file. Edits are on record by real paths, so somebody has put it there since, and what
+/// it leads to is another file.
+fn has_link(folder: &Dir, path: &str) -> bool {
+    let mut parts = Path::new(path).ancestors();
+    parts.any(|part| {
+        let about = folder.symlink_metadata(part);
+        about.is_ok_and(|about| about.is_symlink())
+    })
 }
 
 /// Reads a file; `None` if it does not exist.

@@ -104,6 +104,11 @@ fn clauses(conflicts: &[Conflict]) -> String {
             "restore them yourself, or undo later turns first",
         ),
         of(
+            Clash::Elsewhere,
+            "a link that was put on the way to these files leads to others",
+            "take it away",
+        ),
+        of(
             Clash::OnDisk,
             "these files differ on disk and in the editor, and the turn did not cause that",
             "save or reload them in the editor",

@@ -281,6 +281,7 @@ fn every_obstacle_is_named_with_advice() {
         conflict("b", Clash::OnDisk),
         conflict("c", Clash::Changed),
         conflict("d", Clash::Changed),
+        conflict("e", Clash::Elsewhere),
     ]));
     let which = UndoTarget {
         id: "t1".into(),
@@ -289,9 +290,9 @@ fn every_obstacle_is_named_with_advice() {
     assert_eq!(
         failed.message(&which),
         "turn 1 was not undone, because these files were changed since: c, d; restore them yourself, or undo later \
-         turns first; and these files differ on disk and in the editor, and the turn did not cause that: b; save or \
+         turns first; and a link that was put on the way to these files leads to others: e; take it away; and these files differ on disk and in the editor, and the turn did not cause that: b; save or \
          reload them in the editor; and these files are unsaved in an editor that does not support edits: a; save \
          them there"
     );
-    assert_eq!(failed.conflicts(), ["a", "b", "c", "d"]);
+    assert_eq!(failed.conflicts(), ["a", "b", "c", "d", "e"]);
 }
