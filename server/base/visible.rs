@@ -4,7 +4,7 @@
 //! [`is_hidden`] is the only definition of a hidden character. Approvals are given on the strength of it, so it
 //! follows Unicode's properties rather than a list of known tricks.
 
-use std::{borrow::Cow, collections::HashMap, fmt::Write as _, iter::Peekable, str::Chars};
+use std::{borrow::Cow, collections::HashMap, fmt::Write as _};
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -14,9 +14,11 @@ use icu_properties::{
 };
 
 mod belongs;
+mod screen;
 
 pub use belongs::awaits_more;
 use belongs::belongs;
+use screen::{Piece, Pieces, Screen};
 
 /// Whether a character takes no place of its own on a screen, steers a terminal, or reorders the text around it.
 ///
@@ -208,46 +210,12 @@ pub fn printable(bytes: &[u8]) -> String {
     visible(&plain).into_owned()
 }
 
-/// The same for output that a terminal would show: what a line overwrote of itself, as a bar of progress does, is left
+/// The same for output that a terminal would show: what a program overwrote of it, as a bar of progress does, is left
 /// out too.
 #[must_use]
 pub fn printed(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    // Ways to the beginning of the line.
-    let text = text.replace("\x1b[G", "\r").replace("\x1b[1G", "\r");
-    let text = text.replace("\x1b[2K", "\r");
-    let plain = without_escapes(&text);
-    let mut left = String::with_capacity(plain.len());
-    for line in plain.split_inclusive('\n') {
-        let (line, end) = match line.strip_suffix('\n') {
-            Some(line) => (line, "\n"),
-            None => (line, ""),
-        };
-        let line = line.trim_end_matches('\r');
-        let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
-        match line.contains('\x08') {
-            true => left.extend(typed_over(line)),
-            false => left.push_str(line),
-        }
-        left.push_str(end);
-    }
-    visible(&left).into_owned()
-}
-
-/// What is left of a line in which a backspace goes back over a letter, and the next one takes its place.
-fn typed_over(line: &str) -> Vec<char> {
-    let (mut letters, mut at) = (Vec::new(), 0_usize);
-    for letter in line.chars() {
-        match (letter, letters.get_mut(at)) {
-            ('\x08', _) => at = at.saturating_sub(1),
-            (letter, Some(place)) => (*place, at) = (letter, at + 1),
-            (letter, None) => {
-                letters.push(letter);
-                at += 1;
-            }
-        }
-    }
-    letters
+    visible(&Screen::after(&text)).into_owned()
 }
 
 /// The text without its hidden characters.
@@ -303,40 +271,11 @@ pub fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\x1b' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('[') => {
-                // Parameters and intermediates, then one final byte.
-                while chars.next_if(|c| matches!(c, '\x20'..='\x3f')).is_some() {}
-                let _ = chars.next_if(|c| matches!(c, '\x40'..='\x7e'));
-            }
-            Some(']' | 'P' | '^' | '_' | 'X') => skip_string(&mut chars),
-            Some('(' | ')') => drop(chars.next()),
-            Some('\n') => out.push('\n'),
-            _ => {}
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// A string of a terminal ends at BEL or ST; one that does not end is a line at most.
-fn skip_string(chars: &mut Peekable<Chars<'_>>) {
-    while let Some(c) = chars.next_if(|c| *c != '\n') {
-        let is_end = match c {
-            '\x07' | '\u{9c}' => true,
-            '\x1b' => chars.next_if_eq(&'\\').is_some(),
-            _ => false,
-        };
-        if is_end {
-            return;
-        }
-    }
+    let letters = Pieces::of(text).filter_map(|piece| match piece {
+        Piece::Letter(letter) => Some(letter),
+        Piece::Control(..) | Piece::Up => None,
+    });
+    Cow::Owned(letters.collect())
 }
 
 /// A text with a capital letter first.

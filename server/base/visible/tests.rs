@@ -165,6 +165,27 @@ fn output_does_not_steer_a_terminal() {
     check(b"\x08a\x08\x08b\n", "b\n");
     check("é\u{8}ab\u{8}".as_bytes(), "ab");
     check(b"\x1b[1;31mred\x1b[0m\r\nnext\xff", "red\nnext\u{fffd}");
+    check(
+        b"layers\r\na 1%\nb 1%\n\x1b[2A\x1b[2K\ra 9%\x1b[1B\rb 9%\r\nend",
+        "layers\na 9%\nb 9%\nend",
+    );
+    check(
+        b"\n\n\x1b[A\x1b[A\ra 1\n\rb 1\n\x1b[2A\ra 22\n\rb 2\n",
+        "a 22\nb 2\n",
+    );
+    check(
+        b"1\n2\n3\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2K\x1b[Gdone",
+        "done",
+    );
+    check(b"1\n2\n3\n\x1b[3F\x1b[Jdone\n", "done\n");
+    check(b"1\n2\n\x1bM\x1bM\x1b[J", "1\n2\n");
+    check(b"start\n\x1b[9Aup\x1b[9Bdown", "up\n  down");
+    check(
+        b"one two\x1b[4D\x1b[K, three\x1b[2Cfour",
+        "one, three  four",
+    );
+    check(b"first\n\x1b[2J\x1b[3J\x1b[Hsecond\n", "first\nsecond\n");
+    check(b"\x1b[99999999999999999999Cx", " x");
 }
 
 /// Text as it is shown for reading, whole and as it arrives in two pieces at each place.
