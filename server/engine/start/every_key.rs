@@ -70,7 +70,7 @@ fn effective_values(configuration: &Configuration, models: &Models) -> String {
         },
         ..RunContext::default()
     }));
-    say(&system_text(settings, None, Vec::new()));
+    say(&system_text(settings, None, Vec::new()).0);
     say(&tool_limits(&settings.conversation.limits));
     for name in ["inquiry", "edit_file.occurrence"] {
         let assistant = settings.inquiry_assistant(name);

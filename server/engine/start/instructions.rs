@@ -1,30 +1,48 @@
 //! `AGENTS.md`: what a workspace tells an assistant.
 
 use std::{
+    borrow::Cow,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use aside_base::visible::without_hidden;
-use aside_tool::workspace::Workspace;
+use aside_tool::workspace::{PathError, Workspace};
 
 /// Bytes of the file that are used; the rest is cut off, and the text says so.
 const FILE_BYTES: u64 = 64 * 1024;
 /// The file of a workspace that has its instructions.
 pub(super) const INSTRUCTIONS: &str = "AGENTS.md";
 
-/// The instructions of a workspace, whose own folders of Aside's are known to it: through the same gate as a file that
-/// a model reads. What is not there, leads out of the workspace, may hold secrets or cannot be read counts for nothing.
-pub(super) fn instructions(workspace: &Workspace) -> Option<String> {
-    let file = workspace.file(INSTRUCTIONS).ok()?;
-    if file.secret {
-        tracing::warn!(
-            "{INSTRUCTIONS} leads to {}, which may hold secrets, so it is passed over",
-            file.path
-        );
-        return None;
+/// The instructions of a workspace.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Instructions {
+    /// Their text. None where there are none, or where they are passed over.
+    pub(super) text: Option<String>,
+    /// The reason why they are passed over, or not used whole: a sentence for a person.
+    pub(super) warning: Option<String>,
+}
+
+impl Instructions {
+    /// The instructions of a workspace, whose own folders of Aside's are known to it: through the same gate as a file
+    /// that a model reads.
+    pub(super) fn of(workspace: &Workspace) -> Self {
+        let passed_over = |why: String| Self {
+            text: None,
+            warning: Some(format!("{INSTRUCTIONS} is passed over: {why}.")),
+        };
+        match workspace.file(INSTRUCTIONS) {
+            Err(PathError::Missing(_)) => Self::default(),
+            Err(error) => passed_over(error.to_string()),
+            Ok(file) if file.secret => {
+                passed_over(format!("it leads to {}, which may hold secrets", file.path))
+            }
+            Ok(file) => match read(file.into_file()) {
+                Ok(read) => read,
+                Err(error) => passed_over(format!("it cannot be read: {error}")),
+            },
+        }
     }
-    read(file.into_file()).ok()
 }
 
 /// Opens a workspace for its instructions.
@@ -32,19 +50,31 @@ pub(super) fn opened(root: &Path, own: Vec<PathBuf>) -> io::Result<Workspace> {
     Ok(Workspace::open(root)?.with_own_folders(own))
 }
 
-fn read(file: impl Read) -> io::Result<String> {
+fn read(file: impl Read) -> io::Result<Instructions> {
     let mut bytes = Vec::new();
     file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
     let is_cut = bytes.len() as u64 > FILE_BYTES;
     if is_cut {
         bytes.pop();
+        if let Err(error) = str::from_utf8(&bytes)
+            && error.error_len().is_none()
+        {
+            bytes.truncate(error.valid_up_to());
+        }
     }
-    let text: String = bytes.utf8_chunks().map(|chunk| chunk.valid()).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    let warning = matches!(text, Cow::Owned(_)).then(|| {
+        format!("{INSTRUCTIONS} is not UTF-8, so some of its letters are lost; save it as UTF-8.")
+    });
     // A person who reads the file does not see what is hidden in it.
     let text = without_hidden(&text);
-    Ok(match is_cut {
+    let text = match is_cut {
         true => format!("{text}\n[cut at {} KiB]\n", FILE_BYTES / 1024),
         false => text.into_owned(),
+    };
+    Ok(Instructions {
+        text: Some(text),
+        warning,
     })
 }
 
@@ -66,8 +96,27 @@ mod tests {
             symlink(target, root.path().join(path)).unwrap();
         }
         let own: Vec<PathBuf> = vec![root.path().join("own")];
-        let found = instructions(&opened(root.path(), own).unwrap());
-        assert_eq!(found.as_deref(), expected, "{files:?} {links:?}");
+        let found = Instructions::of(&opened(root.path(), own).unwrap());
+        assert_eq!(found.text.as_deref(), expected, "{files:?} {links:?}");
+        let is_there = files
+            .iter()
+            .chain(links)
+            .any(|(path, _)| *path == INSTRUCTIONS);
+        assert_eq!(
+            found.warning.is_some(),
+            is_there && expected.is_none(),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn letters_that_are_not_utf_8_are_missing_and_it_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join(INSTRUCTIONS), b"Antworte h\xf6flich.").unwrap();
+        let found = Instructions::of(&opened(root.path(), Vec::new()).unwrap());
+        assert_eq!(found.text.as_deref(), Some("Antworte h\u{fffd}flich."));
+        let warning = "AGENTS.md is not UTF-8, so some of its letters are lost; save it as UTF-8.";
+        assert_eq!(found.warning.as_deref(), Some(warning));
     }
 
     #[test]
@@ -130,6 +179,9 @@ mod tests {
     fn a_long_file_is_cut_and_says_so() {
         let long = "x".repeat(64 * 1024);
         check(&[("AGENTS.md", &long)], &[], Some(&long));
+        let letter_across = format!("{}é", &long[1..]);
+        let before = format!("{}\n[cut at 64 KiB]\n", &long[1..]);
+        check(&[("AGENTS.md", &letter_across)], &[], Some(&before));
         let cut = format!("{long}\n[cut at 64 KiB]\n");
         check(&[("AGENTS.md", &format!("{long}y"))], &[], Some(&cut));
     }

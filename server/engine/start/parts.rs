@@ -80,16 +80,15 @@ impl TurnParts {
         let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;
         let endpoint = models.endpoint(&model, settings).ok();
         warnings.extend(endpoint.and_then(|endpoint| endpoint.exposed_key()));
+        let root = Some(&*config.request.root).filter(|_| config.is_workspace);
+        let (system, warning) = system_text(settings, root, own_folders(engine.state_dir()));
+        warnings.extend(warning);
         Ok(Self {
             rules,
             provider,
             assistants: Assistants::new(find_assistant(settings, &model, &models)),
             tools,
-            system: system_text(
-                settings,
-                Some(&*config.request.root).filter(|_| config.is_workspace),
-                own_folders(engine.state_dir()),
-            ),
+            system,
             limits: tool_limits(&settings.conversation.limits),
             sandbox,
             warnings,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use aside_config::settings::{AssistantSettings, Settings};
 
-use super::instructions::{INSTRUCTIONS, instructions, opened};
+use super::instructions::{INSTRUCTIONS, Instructions, opened};
 
 /// Default system text. The workspace's folder follows it.
 const SYSTEM: &str = include_str!("system.md");
@@ -22,9 +22,13 @@ pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
     text
 }
 
-/// System text of a turn. It depends only on the configuration and the workspace, because caches depend on it. `own` are
-/// folders of Aside's own.
-pub(super) fn system_text(settings: &Settings, root: Option<&Path>, own: Vec<PathBuf>) -> String {
+/// System text of a turn, and a warning about the instructions of the workspace. The text depends only on the
+/// configuration and the workspace, because caches depend on it. `own` are folders of Aside's own.
+pub(super) fn system_text(
+    settings: &Settings,
+    root: Option<&Path>,
+    own: Vec<PathBuf>,
+) -> (String, Option<String>) {
     let mut text = settings
         .assistant
         .system_prompt
@@ -40,11 +44,13 @@ pub(super) fn system_text(settings: &Settings, root: Option<&Path>, own: Vec<Pat
         text += &format!("\n\n{}", instructions.trim_end());
     }
     let workspace = root.and_then(|root| opened(root, own).ok());
-    if let Some(instructions) = workspace.and_then(|workspace| instructions(&workspace)) {
+    let found = workspace.map(|workspace| Instructions::of(&workspace));
+    let found = found.unwrap_or_default();
+    if let Some(instructions) = found.text {
         text += &format!(
             "\n\nInstructions from {INSTRUCTIONS}:\n{}",
             instructions.trim_end()
         );
     }
-    text
+    (text, found.warning)
 }
