@@ -81,21 +81,6 @@ pub(super) fn gap_reason(context: &ToolContext, gaps: &BTreeSet<OpenGap>) -> Opt
     })
 }
 
-/// Fails where there is such a reason for a prompt and nobody who could answer it.
-pub(super) fn refuse_unattended(
-    work: &CallWork,
-    context: &ToolContext,
-    reason: Option<&str>,
-) -> Result<(), String> {
-    match reason {
-        Some(reason) if !(context.attended)() => Err(format!(
-            "{} needs approval and no interactive client is attached, as {reason}. Do not retry it in this turn.",
-            work.tool
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Maximum number of such reasons that a prompt names.
 const GAPS: usize = 5;
 

@@ -21,7 +21,7 @@ use aside_turn::{
 
 use super::{
     CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
-    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended},
+    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen},
     off_thread, probe,
     process::{self, Job},
     sandbox::{CommandDecision, Confinement, commands::Verdict},
@@ -175,7 +175,6 @@ impl Tool for LocalTool {
             decision.ok_or_else(|| "A rule of the user's denies this tool.".to_owned())?;
         let gaps = gaps(&work, &context, &decision.held).await?;
         let gap = gap_reason(&context, &gaps);
-        refuse_unattended(&work, &context, gap.as_deref())?;
         let decision = decision.with_gaps(gap.clone());
         let command = self.definition.command.clone();
         let looked = off_thread(&work, &context, move |_, context| {

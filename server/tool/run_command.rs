@@ -19,7 +19,7 @@ use aside_turn::{
 
 use super::{
     BuiltIn, CallPlan, Planning, Tool, ToolContext, ToolRun, ToolSpec, Unplanned,
-    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, refuse_unattended, remark, warning},
+    hold::{HeldProgram, Hold, gap_reason, gaps, not_seen, remark, warning},
     off_thread,
     outside::{self, OutsideCommand},
     probe,
@@ -189,7 +189,6 @@ impl Tool for RunCommand {
         let decision = CommandDecision::new(held, &verdict).ok_or(Unplanned::Denied)?;
         let gaps = gaps(planning.work(), &context, &decision.held).await?;
         let gap = gap_reason(&context, &gaps);
-        refuse_unattended(planning.work(), &context, gap.as_deref())?;
         let decision = decision.with_gaps(gap.clone());
         // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment
         // has beyond the allow-list: nothing.

@@ -327,6 +327,14 @@ fn a_prompt_says_what_cannot_be_protected() {
     let why = "the sandbox may leave files open that other programs execute: `.envrc` is a link to what a command \
                could create";
     assert!(told[0].contains(why), "{told:?}");
+    assert!(!told[0].contains("ran"), "{told:?}");
+    let model = ground.world.script(&script(&[SandboxedCall {
+        id: "run",
+        command: "echo ran".to_owned(),
+        cwd: ".",
+    }]));
+    let mut strict = ground.command(program(), &auto_run(&model, &["--strict"]));
+    start(&mut strict).end().exits(3).says(why);
 }
 
 #[test]
