@@ -68,6 +68,8 @@ pub(super) fn unlikely(path: &Path) -> Option<&'static str> {
         Some("a part of it begins or ends with a blank; leave that out")
     } else if bare(name) != name {
         Some("marks stand around it; leave them out")
+    } else if name.starts_with('@') && !name.contains('/') {
+        Some("it begins with the sign by which messages name files; leave that out")
     } else if name.contains(['\\', '*']) {
         Some("it has a backslash or an asterisk; write the file's own name, with slashes")
     } else if name.contains("$(") || name.contains('`') {
@@ -276,6 +278,7 @@ mod tests {
             "it's.md",
             "a:b",
             "@types/x.d.ts",
+            "src/@x.md",
             "C#.md",
             "12:30 notes.md",
         ] {
@@ -295,6 +298,7 @@ mod tests {
             "$(pwd)/a.rs",
             "src/",
             "a`date`.rs",
+            "@n.md",
         ] {
             assert!(unlikely(Path::new(name)).is_some(), "{name}");
         }
