@@ -17,3 +17,11 @@ end
 for _, name in ipairs({ 'answer', 'review', 'show', 'hide', 'steer', 'cancel', 'undo' }) do
   vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
 end
+
+-- It comes once for each buffer.
+vim.api.nvim_create_autocmd('SessionLoadPost', {
+  group = vim.api.nvim_create_augroup('aside.session', {}),
+  callback = function(event)
+    if vim.startswith(event.match, 'aside://') then vim.schedule(function() require('aside.pane').restore() end) end
+  end,
+})

@@ -214,6 +214,72 @@ say = [{ text = "I turned." }]
   T.equal(T.page(), page)
 end)
 
+--- A Neovim of its own, with what a person types.
+---@return fun(method: string, ...): any call
+---@return fun() close
+local function another()
+  local command = { vim.v.progpath, '--clean', '-n', '--embed', '--headless', '--cmd', 'set rtp^=' .. T.plugin }
+  vim.list_extend(command, { '--cmd', ("let g:aside = {'server': '%s'}"):format(T.aside) })
+  local channel = vim.fn.jobstart(command, { rpc = true })
+  return function(method, ...) return vim.rpcrequest(channel, method, ...) end, function() vim.fn.jobstop(channel) end
+end
+
+test('the pane is opened to write in insert mode, and to look in normal mode', { script = TALK }, function()
+  local call, close = another()
+  local function mode() return call('nvim_get_mode').mode end
+  call('nvim_input', ':Aside pane<CR>hello')
+  T.wait('it is written', function() return call('nvim_get_current_line') == 'hello' end)
+  T.equal(mode(), 'i')
+  call('nvim_input', '<C-s>')
+  local over = "local view = require('aside.view').of() return view.conversation ~= nil and not view.busy"
+  T.wait('it is answered', function() return call('nvim_exec_lua', over, {}) end)
+  call('nvim_input', ':Aside pane<CR>:Aside show<CR>P')
+  T.wait('it is in the pane', function() return call('nvim_get_option_value', 'filetype', {}) == 'aside-message' end)
+  T.equal(mode(), 'n')
+  close()
+end)
+
+test('a session opens the pane again, with the last conversation', {
+  files = { ['a.txt'] = 'one\n' },
+  script = TALK,
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask hello')
+  opens()
+  local page = T.page()
+  vim.cmd('wincmd h | mksession! session.vim')
+  require('aside.view').of():forget()
+  vim.cmd('source session.vim')
+  T.wait('it is read', function() return T.page() ~= '' end)
+  T.equal(T.page(), page)
+  T.equal(vim.fn.bufname(), 'a.txt', 'the cursor stays in the code')
+  local names = vim.tbl_map(
+    function(win) return vim.bo[vim.api.nvim_win_get_buf(win)].filetype end,
+    vim.api.nvim_list_wins()
+  )
+  T.equal(names, { 'text', 'aside', 'aside-message' })
+end)
+
+test('a conversation is summarised, that on the screen or one that is picked', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { user = "hello" }
+say = [{ text = "I answer." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  opens()
+  sends('ihello<Esc><CR>')
+  sends('i/compact keep the names<Esc><CR>')
+  T.has(T.page(), '> /compact keep the names\n\n')
+  vim.cmd('Aside hide')
+  T.outcomes = {}
+  T.picks('Aside compact', function(items) return items[1] end)
+  T.ended()
+  T.equal(#T.events('compacted'), 2)
+end)
+
 test('a message that begins with the name of a command is done at once', { script = TALK }, function()
   opens()
   sends('ihello<Esc><CR>')
@@ -295,6 +361,7 @@ test('words of a message are completed, for the omnifunc, blink.cmp and nvim-cmp
   T.equal(omni('@o'), { '@one.txt', '@other/' })
   T.equal(omni('@other/'), { '@other/two.txt' })
   T.equal(omni('/mo'), { '/mode', '/model' })
+  T.equal(omni('/com'), { '/compact' })
   T.equal(omni('see /mo'), {})
   T.equal(omni('a@o'), {})
   local got = {}

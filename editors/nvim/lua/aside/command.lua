@@ -84,7 +84,15 @@ M.subcommands = {
     what = 'Says more to the turn on the screen, or to one that is picked.',
     run = function(text) text_of(text, 'Steer: ', require('aside.turn').steer) end,
   },
-  cancel = { what = 'Cancels the turn on the screen, or one that is picked.', run = of('turn', 'cancel') },
+  cancel = {
+    what = 'Cancels the turn on the screen, else the only one that runs, or one that is picked.',
+    run = of('turn', 'cancel'),
+  },
+  compact = {
+    what = 'Summarises the conversation on the screen, or one that is picked, so that it goes on with fewer tokens. A text '
+      .. 'says what the summary has to keep.',
+    run = of('pick', 'compact'),
+  },
   undo = {
     what = 'Puts back what the last turn of the answer on the screen changed in files, all or nothing.',
     run = of('turn', 'undo'),

@@ -164,28 +164,68 @@ function M.reply(view)
   vim.cmd('startinsert!')
 end
 
---- Closes it; or opens it with the conversation on the screen, the last one of this Neovim, else the last one that there
---- is.
----@param options { new?: boolean, words?: string }
-function M.toggle(options)
-  local pane = here()
-  if pane and not options.new and not options.words then return close(pane) end
-  local view = not options.new and (View.visible() or View.of())
-  local known = view ~= nil and view ~= false
-  if not view then
-    view = View.new()
-    view.title = 'a new conversation'
-  end
-  -- At once, whatever the server does: what is typed next is typed there.
-  M.show(view)
-  if options.words then message.add(view, options.words) end
-  if known or options.new then return end
+--- The conversation that the pane has where none is on the screen: the last one of this Neovim, else a new one.
+---@return aside.View view
+---@return boolean known whether it was there
+local function last_one()
+  local view = View.of()
+  if view then return view, true end
+  view = View.new()
+  view.title = 'a new conversation'
+  return view, false
+end
+
+--- Fills an empty page with the last conversation that there is, unless something was begun on it meanwhile.
+---@param view aside.View
+local function fill(view)
   client.ready(function()
     client.request('aside/conversation/list', { limit = 1 }, function(result)
       local item = result.items[1]
       if item and view:exists() and not view.conversation and not view.turn then turn.fill(view, item) end
     end)
   end)
+end
+
+--- Closes it; or opens it to write, with the conversation on the screen, the last one of this Neovim, else the last one
+--- that there is.
+---@param options { new?: boolean, words?: string }
+function M.toggle(options)
+  local pane = here()
+  if pane and not options.new and not options.words then return close(pane) end
+  local view, known = View.visible(), true
+  if options.new then
+    view = View.new()
+    view.title = 'a new conversation'
+  elseif not view then
+    view, known = last_one()
+  end
+  -- At once, whatever the server does: what is typed next is typed there.
+  M.reply(view)
+  if options.words then message.add(view, options.words) end
+  if not known then fill(view) end
+end
+
+--- Opens it again in each tab page where a session had it. A session keeps the windows alone, with empty buffers.
+function M.restore()
+  local tabs, current = {}, vim.api.nvim_get_current_win()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if vim.startswith(name, 'aside://') and vim.bo[buf].buftype == '' then
+      for _, win in ipairs(vim.startswith(name, message.NAME) and vim.fn.win_findbuf(buf) or {}) do
+        tabs[vim.api.nvim_win_get_tabpage(win)] = true
+      end
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+  for tab in pairs(tabs) do
+    if vim.api.nvim_tabpage_is_valid(tab) then
+      vim.api.nvim_set_current_tabpage(tab)
+      local view, known = last_one()
+      M.show(view)
+      if not known then fill(view) end
+    end
+  end
+  if vim.api.nvim_win_is_valid(current) then vim.api.nvim_set_current_win(current) end
 end
 
 --- Takes away whatever of answers lies over the code: floats beside it, and a pane that floats. Gives back how to show it

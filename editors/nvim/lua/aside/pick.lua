@@ -73,6 +73,17 @@ function M.fork()
   end)
 end
 
+--- Lets the server summarise a conversation.
+---@param keep? string what the summary has to keep
+function M.compact(keep)
+  with_one('Compact: ', function(item)
+    turn.read(item, function(view)
+      if view.busy then return log.say('a turn runs there; :Aside cancel ends it', 'WarningMsg') end
+      turn.ask({ message = vim.trim('/compact ' .. (keep or '')), view = view })
+    end)
+  end)
+end
+
 ---@param title? string
 function M.rename(title)
   with_one('Rename: ', function(item)

@@ -278,8 +278,13 @@ function M.steer(message)
   tell('Steer: ', function(turn) client.request('aside/turn/steer', { turnId = turn.id, message = message }) end)
 end
 
+--- Cancels the turn on the screen, else the only one that runs, else the one that the person picks.
 function M.cancel()
-  tell('Cancel: ', function(turn) client.request('aside/turn/cancel', { turnId = turn.id }) end)
+  local running = all_running()
+  local hidden = #running == 1 and not seen() and running[1]
+  local function cancel(turn, done) client.request('aside/turn/cancel', { turnId = turn.id }, done) end
+  if not hidden then return tell('Cancel: ', cancel) end
+  cancel(hidden, function() log.say('cancelled: ' .. log.short(hidden.view.title, 60)) end)
 end
 
 ---@param turn aside.Turn
