@@ -6,6 +6,7 @@ use aside_turn::record::{CallKey, Event};
 use super::{super::record::Undone, staged::stage, *};
 
 mod documents;
+use documents::open;
 
 /// A workspace, and the log of what turns did to it.
 struct UndoFixture {

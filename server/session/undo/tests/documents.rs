@@ -41,7 +41,7 @@ impl UndoFixture {
     }
 }
 
-fn open(text: &str, saved: Saved, editable: bool) -> Option<EditorDocument> {
+pub(super) fn open(text: &str, saved: Saved, editable: bool) -> Option<EditorDocument> {
     Some(EditorDocument {
         text: text.into(),
         saved,
