@@ -94,7 +94,7 @@ export async function command(page, title) {
 
 /** Opens a page with a folder, or `several` by the file that names them. It reaches nothing but this machine. */
 export async function openPage(browser, origin, workspace, { several, payload, size = { width: 1280, height: 800 } } = {}) {
-  const context = await browser.newContext({ viewport: size });
+  const context = await browser.newContext({ viewport: size, permissions: ['clipboard-read', 'clipboard-write'] });
   await context.route(/.*/, (route) => (new URL(route.request().url()).hostname === '127.0.0.1' ? route.continue() : route.abort()));
   const page = await context.newPage();
   if (payload) {

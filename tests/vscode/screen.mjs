@@ -12,6 +12,8 @@ fs.mkdirSync(workspace);
 const source = (name) => Array.from({ length: 31 }, (_, n) => `export const ${name}${n + 1} = ${n + 1};\n`).join('');
 const NAMES = ['one', 'two', 'three'];
 for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
+fs.mkdirSync(path.join(workspace, 'parts'));
+fs.writeFileSync(path.join(workspace, 'parts/gears.ts'), source('gear'));
 const read = (name) => fs.readFileSync(path.join(workspace, `${name}.ts`), 'utf8');
 
 const script = path.join(work, 'screen.toml');
@@ -172,6 +174,22 @@ await test('all changes of a tab are accepted by one key', async () => {
   await until('all three', () => ['one9 = 999;', 'two9 = 99;', 'three9 = 999;'].every((it, at) => read(NAMES[at]).includes(it)), 20_000);
 });
 
+await test('an @ in a thread completes what lies in a folder', async () => {
+  await select('three.ts', 1, 0);
+  await command(page, 'Aside: Ask');
+  await window.box.waitFor();
+  const suggestion = (text) => page.locator('.suggest-widget .monaco-list-row').filter({ hasText: text }).first();
+  await page.keyboard.type('Look at @parts');
+  await suggestion('@parts/').waitFor();
+  await page.keyboard.type('/');
+  await suggestion('@parts/gears.ts').waitFor();
+  await page.keyboard.press('Tab');
+  await until('the mention', async () => (await window.box.innerText()).includes('@parts/gears.ts'), 5_000);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Delete');
+  await page.keyboard.press('Escape');
+});
+
 await test('a link to a file in an answer opens it', async () => {
   await open('two.ts');
   await page.locator('.tab').filter({ hasText: 'two.ts' }).hover();
@@ -228,6 +246,26 @@ await test('code of an answer is inserted where the cursor is, and a link opens 
   await turn.locator('.code').getByRole('button', { name: 'Insert' }).click();
   await see(page.locator('.editor-instance .view-line'), 'export const total = 3;');
   await page.keyboard.press('Control+z');
+});
+
+await test('an @ in the view completes words, files and what lies in a folder, by the keyboard', async () => {
+  const option = (text) => inside.locator('.mention').filter({ hasText: text });
+  await inBox.click();
+  await page.keyboard.type('Look at @thr');
+  await see(option('three.ts'), 'three.ts');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('and @par');
+  await see(option('parts/'), 'folder');
+  await page.keyboard.press('Tab');
+  await see(option('parts/gears.ts'), 'gears.ts');
+  await picture('mentions');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('with @');
+  for (const word of ['selection', 'problems', 'open', 'diff', 'terminal']) await see(option(word), word);
+  await page.keyboard.press('Escape');
+  assert.equal(await option('diff').count(), 0);
+  assert.equal(await inBox.inputValue(), 'Look at @three.ts and @parts/gears.ts with @');
+  await inBox.fill('');
 });
 
 await test('a message is edited: a conversation goes on without what came after it', async () => {

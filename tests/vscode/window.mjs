@@ -15,14 +15,15 @@ const TYPED = {
   'workbench.tips.enabled': false,
 };
 
-/** Opens a window with a workspace; `script` is what the model says, and `first` a file that is opened. */
-export async function startWindow({ name, workspace, script, first, settings = {}, size }) {
+/** Opens a window with a workspace; `script` is what the model says, if there is one, and `first` a file that is opened. */
+export async function startWindow({ name, workspace, script, first, settings = {}, environment, size }) {
   const editor = await startEditor({
     codeServer,
     node: process.env.EDITOR_NODE,
     folder: path.join(folder, `home-${name}`),
     extensions,
-    settings: { 'aside.assistant.model': `rehearsal/${script}`, ...TYPED, ...settings },
+    environment,
+    settings: { ...(script && { 'aside.assistant.model': `rehearsal/${script}` }), ...TYPED, ...settings },
   });
   const browser = await startBrowser();
   const page = await openPage(browser, editor.origin, workspace, { size });

@@ -1,18 +1,20 @@
-// Attachments of a message: `@path`, `@selection`, `@diagnostics`, `@open`, and pasted images.
+// Attachments of a message: what it mentions behind an `@`, and pasted images.
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { listDiagnostics, openDocument, openFiles, rootOf } from './editorTools';
+import { placesOf } from './mentions';
 import type { Attachment } from './wire';
 
-const WORDS = ['selection', 'diagnostics', 'open'];
 /** Schemes of the documents that the server is told of. */
 export const SYNCED = ['file', 'untitled'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
 /**
- * The attachments that a message mentions: files of the workspace, or of the folder of pasted images. A word that does
- * not name a file is left alone.
+ * The attachments that a message mentions: parts of the workspace, or of the folder of pasted images. A word that names nothing
+ * is left alone.
+ *
+ * @throws an error that says why what a word means cannot be had
  */
 export async function readAttachments(
   message: string,
@@ -20,19 +22,19 @@ export async function readAttachments(
   uri: vscode.Uri,
   range: vscode.Range,
 ): Promise<Attachment[]> {
+  const words: Record<string, () => Promise<Attachment[]> | Attachment[]> = {
+    selection: () => [place(uri, range)],
+    problems: () => [{ uri: 'untitled:problems', text: listDiagnostics(rootOf(uri)) }],
+    diagnostics: () => [{ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri)) }],
+    open: () => openFiles().map((file) => ({ uri: file.toString() })),
+    diff: async () => [{ uri: 'untitled:diff', text: await uncommitted(uri) }],
+    terminal: async () => [{ uri: 'untitled:terminal', text: await terminalText() }],
+  };
   const found = new Map<string, Attachment>();
-  const add = (attachment: Attachment) =>
-    found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
   for (const [, quoted, bare] of message.matchAll(MENTION)) {
     const name = quoted ?? bare!;
-    if (name === 'selection') add(place(uri, range));
-    else if (name === 'diagnostics')
-      add({ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri)) });
-    else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
-    else
-      (await findFiles(name, [rootOf(uri) ?? [], folders(), pasted].flat())).forEach((file) =>
-        add({ uri: file.toString() }),
-      );
+    const attach = words[name] ?? (() => named(name, [rootOf(uri) ?? [], pasted].flat()));
+    for (const it of await attach()) found.set(JSON.stringify([it.uri, it.range]), it);
   }
   return [...found.values()];
 }
@@ -54,41 +56,65 @@ export function place(uri: vscode.Uri, range: vscode.Range): Attachment {
   };
 }
 
-const folders = (): vscode.Uri[] => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
-
-/** The first file of this name in one of the folders, if there is one. */
-async function findFiles(name: string, folders: vscode.Uri[]): Promise<vscode.Uri[]> {
-  const all = path.isAbsolute(name)
-    ? [vscode.Uri.file(name)]
-    : folders.map((folder) => vscode.Uri.joinPath(folder, name));
-  const types = await Promise.all(
-    all.map((uri) =>
-      vscode.workspace.fs.stat(uri).then(
-        ({ type }) => type,
-        () => vscode.FileType.Unknown,
-      ),
-    ),
-  );
-  return all.filter((_, at) => types[at] === vscode.FileType.File).slice(0, 1);
+/** The file of this name, or the lines of it that stand behind a colon, or what lies in the folder of this name. */
+async function named(name: string, first: vscode.Uri[]): Promise<Attachment[]> {
+  const [, before, from, to] = /^(.*?)(?::(\d+)(?:-(\d+))?)?$/.exec(name)!;
+  const file = before!.replace(/\/$/, '');
+  const all = path.isAbsolute(file) ? [vscode.Uri.file(file)] : placesOf(file, first);
+  for (const uri of all) {
+    const type = await vscode.workspace.fs.stat(uri).then(
+      (it) => it.type,
+      () => vscode.FileType.Unknown,
+    );
+    if (type & vscode.FileType.Directory) return [await listing(uri, file)];
+    if (!(type & vscode.FileType.File)) continue;
+    if (from === undefined) return [{ uri: uri.toString() }];
+    const start = { line: Math.max(0, Number(from) - 1), character: 0 };
+    return [{ uri: uri.toString(), range: { start, end: { line: Number(to ?? from), character: 0 } } }];
+  }
+  return [];
 }
 
-/** Completes `@` in a reply. */
-export const mentions: vscode.CompletionItemProvider = {
-  provideCompletionItems(document, position) {
-    const before = document.lineAt(position).text.slice(0, position.character);
-    const at = /(?:^|\s)@[^\s]*$/.exec(before);
-    if (!at) return [];
-    const range = new vscode.Range(position.translate(0, at[0].trimStart().length * -1), position);
-    const files = openFiles().map((uri) => vscode.workspace.asRelativePath(uri, false));
-    return [...WORDS, ...files].map((name) => {
-      const item = new vscode.CompletionItem(
-        `@${/\s/.test(name) ? `"${name}"` : name}`,
-        vscode.CompletionItemKind.Reference,
-      );
-      return Object.assign(item, { range });
-    });
-  },
-};
+/** What lies in a folder, by name. */
+async function listing(folder: vscode.Uri, name: string): Promise<Attachment> {
+  const entries = await vscode.workspace.fs.readDirectory(folder);
+  const lines = entries.map(([it, type]) => (type & vscode.FileType.Directory ? `${it}/` : it));
+  return { uri: `untitled:${encodeURIComponent(`${name}/`)}`, text: lines.sort().join('\n') };
+}
+
+/** The part of the API of VS Code's own extension for Git that is used here. */
+interface Git {
+  enabled: boolean;
+  getAPI(version: 1): {
+    getRepository(uri: vscode.Uri): { diff(isStaged: boolean): Promise<string> } | null;
+    repositories: { diff(isStaged: boolean): Promise<string> }[];
+  };
+}
+
+/** What is changed and not committed, as VS Code's own extension for Git tells. */
+async function uncommitted(uri: vscode.Uri): Promise<string> {
+  const git = vscode.extensions.getExtension<Git>('vscode.git');
+  const active = await git?.activate();
+  const api = active?.enabled ? active.getAPI(1) : undefined;
+  const repository = api?.getRepository(uri) ?? api?.repositories[0];
+  if (!repository)
+    throw new Error('@diff has nothing to show: VS Code knows no Git repository here.');
+  const diffs = await Promise.all([repository.diff(true), repository.diff(false)]);
+  return diffs.join('').trim() || 'Nothing is changed.';
+}
+
+/** The text of the active terminal. VS Code gives it by the clipboard alone, which is as before then. */
+async function terminalText(): Promise<string> {
+  if (!vscode.window.activeTerminal)
+    throw new Error('@terminal has nothing to show: no terminal is open.');
+  const { clipboard } = vscode.env;
+  const before = await clipboard.readText();
+  for (const act of ['selectAll', 'copySelection', 'clearSelection'])
+    await vscode.commands.executeCommand(`workbench.action.terminal.${act}`);
+  const text = await clipboard.readText();
+  await clipboard.writeText(before);
+  return text.trimEnd();
+}
 
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 

@@ -1,9 +1,10 @@
 // Puts the parts together, and has the commands.
 import * as vscode from 'vscode';
 import { showApprovals } from './approvals';
-import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
+import { IMAGE_PASTE, imagePaste } from './attachments';
 import { Conversations } from './conversations';
 import { callTool, listDiagnostics, names, openDocument, rootOf } from './editorTools';
+import { completion } from './mentions';
 import { Choices } from './pickers';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
@@ -151,7 +152,7 @@ export function activate(context: vscode.ExtensionContext) {
       { provideCodeActions: offerFix },
       { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
     ),
-    vscode.languages.registerCompletionItemProvider(REPLY, mentions, '@'),
+    vscode.languages.registerCompletionItemProvider(REPLY, completion, '@', '/'),
     vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), {
       providedPasteEditKinds: [IMAGE_PASTE],
       pasteMimeTypes: ['image/*'],

@@ -76,7 +76,8 @@ export class Prompts {
       ),
       vscode.window.onDidChangeActiveTextEditor(leave),
       vscode.window.onDidChangeActiveTerminal(leave),
-      vscode.window.onDidChangeWindowState(leave),
+      // Whoever reads a long answer and touches nothing has not left, though VS Code calls the window inactive then.
+      vscode.window.onDidChangeWindowState(({ focused }) => !focused && leave()),
       // A reply box that is emptied was sent; one with a text is being typed in.
       vscode.workspace.onDidChangeTextDocument(
         ({ document, contentChanges }) => contentChanges.length && document.getText() && leave(),

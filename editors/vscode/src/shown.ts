@@ -34,6 +34,13 @@ export interface ShownState {
   canResume: boolean;
 }
 
+/** A thing to mention: what is written for it, and what it is. */
+export interface ShownMention {
+  text: string;
+  label: string;
+  detail: string;
+}
+
 export type ToView =
   | { kind: 'talk'; turns: { turn: ShownTurn; parts: readonly Part[] }[] }
   /** A turn as it is now; the parts before `from` are as they were. */
@@ -41,7 +48,9 @@ export type ToView =
   | { kind: 'prompts'; prompts: ShownPrompt[] }
   | { kind: 'state'; state: ShownState }
   | { kind: 'focus'; on: 'box' | 'answers' }
-  | { kind: 'draft'; text: string };
+  | { kind: 'draft'; text: string }
+  /** What can be mentioned behind the `@` of this text. */
+  | { kind: 'mentions'; typed: string; all: ShownMention[] };
 
 export type FromView =
   | { kind: 'ready' }
@@ -52,4 +61,5 @@ export type FromView =
   | { kind: 'undo'; turnId: string }
   | { kind: 'copy' | 'insert'; text: string }
   | { kind: 'open'; href: string }
+  | { kind: 'mention'; typed: string }
   | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' };

@@ -20,8 +20,6 @@ const RENDER_MS = 150;
 const RENDER_CHARACTERS = 1_000;
 /** Milliseconds in which VS Code asks where a thread may be, if it does so at all in a document. */
 const ASKED_MS = 3_000;
-/** Milliseconds after which a rendering is on the screen. */
-const SHOWN_MS = 200;
 
 /** A comment; `promptId` is that of the prompt that it is about. */
 type Note = vscode.Comment & { promptId?: string };
@@ -68,7 +66,7 @@ export class Threads {
     this.controller.options = {
       prompt: 'Reply',
       placeHolder:
-        'Ctrl+Enter (⌘Enter) sends it. @path, @selection, @diagnostics and @open go along',
+        'Ctrl+Enter (⌘Enter) sends it. What is named behind an @ goes along',
     };
     this.follow = new Follow(() => prompts.attends, subscriptions);
     subscriptions.push(
@@ -277,7 +275,7 @@ export class Threads {
     const usage = summed(turns.flatMap(({ text }) => text.usage ?? []));
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
-    setTimeout(() => this.follow.keep(on), SHOWN_MS);
+    this.follow.changed(on);
   }
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import { readAttachments } from './attachments';
 import { diffBlocks, linesOf } from './blocks';
+import { mentions, written } from './mentions';
 import { offers, typedAnswer } from './offers';
 import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
@@ -20,6 +21,8 @@ const SHOWN = 'aside.shown';
 const DRAW_MS = 80;
 /** Lines of a change that the view shows; the whole is in the diff. */
 const DIFF_LINES = 40;
+/** Things to mention that are offered at once. */
+const MENTIONS = 12;
 
 export class View implements vscode.WebviewViewProvider {
   private view?: vscode.WebviewView;
@@ -134,6 +137,8 @@ export class View implements vscode.WebviewViewProvider {
         return insert(message.text);
       case 'open':
         return open(message.href);
+      case 'mention':
+        return this.mention(message.typed);
       case 'stop':
         return this.talks.cancel(talk);
       case 'resume':
@@ -157,6 +162,15 @@ export class View implements vscode.WebviewViewProvider {
     const uri = document?.uri ?? vscode.workspace.workspaceFolders?.[0]?.uri ?? this.pasted;
     await this.talks.start(talk, text, () => readAttachments(text, this.pasted, uri, selection));
     if (talk === this.talk) await this.context.workspaceState.update(SHOWN, talk.conversationId);
+  }
+
+  private async mention(typed: string): Promise<void> {
+    const all = (await mentions(typed)).slice(0, MENTIONS).map(({ name, sought, detail }) => ({
+      text: written(name),
+      label: sought ?? name,
+      detail,
+    }));
+    this.post({ kind: 'mentions', typed, all });
   }
 
   private answer(text: string): void {

@@ -2,6 +2,7 @@
 import type { FromView, ShownPrompt, ShownState, ShownTurn, ToView } from '../src/shown';
 import type { Part } from '../src/turnText';
 import { button, counts, diff, make } from './elements';
+import { Mentions } from './mentions';
 import { TurnElement, type Acts } from './turn';
 
 declare function acquireVsCodeApi(): {
@@ -21,6 +22,7 @@ const prompts = make('div', 'prompts');
 const told = make('div', 'unseen');
 const editing = make('div', 'editing');
 const box = make('textarea', 'box');
+const mentions = new Mentions(box, (typed) => post({ kind: 'mention', typed }), keep);
 const tools = make('div', 'tools');
 const spent = make('div', 'spent');
 
@@ -41,12 +43,14 @@ function build(): void {
   box.value = host.getState()?.draft ?? '';
   box.addEventListener('input', keep);
   box.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
+    const isTaken = mentions.takes(event);
+    const sends = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
+    if (isTaken || sends) event.preventDefault();
+    if (isTaken || !sends) return;
     send(event.shiftKey ? 'tell' : 'usual');
   });
   log.append(turns, prompts);
-  const compose = make('div', 'compose', editing, box, tools, spent);
+  const compose = make('div', 'compose', editing, mentions.element, box, tools, spent);
   main.append(
     make(
       'header',
@@ -193,7 +197,7 @@ function drawState(next: ShownState): void {
   title.textContent = next.title;
   box.placeholder = next.asks
     ? `Answer “${next.asks}”. Ctrl+Enter sends it`
-    : 'Ask about the project. Ctrl+Enter sends it; @path and @selection go along';
+    : 'Ask about the project. Ctrl+Enter sends it; what is named behind an @ goes along';
   box.ariaLabel = box.placeholder;
   if (!isSame(before, next)) drawTools(next);
   spent.textContent = [next.spent, next.context].filter(Boolean).join(' · ');
@@ -216,6 +220,8 @@ function hear(message: ToView): void {
       return following(() => drawPrompts(message.prompts));
     case 'state':
       return drawState(message.state);
+    case 'mentions':
+      return mentions.show(message.typed, message.all);
     case 'draft':
       box.value = message.text;
       return keep();

@@ -54,11 +54,36 @@ test('the tools of the editor are allowed by name with one answer, which holds i
 
 test('what a message mentions goes along', async () => {
   await withProblem();
-  for (const [word, answer] of [['@draft.md', 'I see the draft.'], ['@selection', 'I see the selection.'], ['@diagnostics', 'I see the diagnostics.']]) {
+  fs.mkdirSync(uri('parts').fsPath, { recursive: true });
+  fs.writeFileSync(uri('parts/gears.txt').fsPath, 'one\ntwo\nthree\nfour\n');
+  const words = { '@draft.md': 'draft', '@selection': 'selection', '@diagnostics': 'diagnostics', '@problems': 'problems', '@parts/': 'folder', '@parts/gears.txt:2-3': 'lines' };
+  for (const [word, answer] of Object.entries(words).map(([it, what]) => [it, `I see the ${what}.`])) {
     const thread = await ask(`Answer with ${word}, please`);
     await says(thread, answer);
     await ended(thread);
   }
+});
+
+test('the text of the active terminal goes along, and the clipboard is as before; what cannot be had is told', async () => {
+  for (const [word, why] of [['@terminal', 'no terminal is open'], ['@diff', 'no Git repository']]) {
+    const thread = await ask(`Answer with ${word}, please`);
+    await ended(thread, 'failed');
+    await says(thread, why);
+  }
+  const written = new vscode.EventEmitter();
+  const pty = { onDidWrite: written.event, open: () => written.fire('make: no rule to make gears\r\n'), close: () => undefined };
+  const terminal = vscode.window.createTerminal({ name: 'make', pty });
+  terminal.show(true);
+  await until('its text on the screen', async () => {
+    for (const act of ['selectAll', 'copySelection']) await run(`workbench.action.terminal.${act}`);
+    return (await vscode.env.clipboard.readText()).includes('no rule');
+  });
+  await vscode.env.clipboard.writeText('mine');
+  const thread = await ask('Answer with @terminal, please');
+  await says(thread, 'I see the terminal.');
+  await ended(thread);
+  assert.equal(await vscode.env.clipboard.readText(), 'mine');
+  terminal.dispose();
 });
 
 test('a picture that is mentioned goes along', async () => {
