@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     CallPlan, Planning, ToolRun,
-    editor::changed_lines,
+    editor::{changed_lines, place_of},
     frame::{EditBase, KnownFile, WrittenTo},
     line_ends,
     workspace::TextFile,
@@ -52,6 +52,9 @@ impl FileChange {
         let text = old.as_ref().map_or("", |file| &file.text);
         let verb = if old.is_some() { "Edit" } else { "Create" };
         let mut title = format!("{verb} {}", short_line(path, 80));
+        if old.is_some() {
+            title.push_str(&format!(", {}", place_of(text, &self.new)));
+        }
         // The diff itself stays as it is, since a person may take it over; so it is said here.
         let hidden = hidden_added(text, &self.new);
         if !hidden.is_empty() {

@@ -235,6 +235,15 @@ pub fn changed_lines(old: &str, new: &str) -> [String; 2] {
     [old[gone].concat(), new[put].concat()]
 }
 
+/// The lines of a text that a change is about, in words, counted from 1.
+pub fn place_of(old: &str, new: &str) -> String {
+    let (gone, _) = differing(&lines(old), &lines(new));
+    match gone.len() {
+        0 | 1 => format!("line {}", gone.start + 1),
+        _ => format!("lines {} to {}", gone.start + 1, gone.end),
+    }
+}
+
 /// The lines from the first that differs to the last, in the one text and in the other.
 fn differing(one: &[&str], other: &[&str]) -> (Range<usize>, Range<usize>) {
     let same = |(a, b): &(&&str, &&str)| a == b;

@@ -46,6 +46,7 @@ type ReadTurn = {
   turnId: string;
   startedAt: string;
   message: string;
+  attachments?: string[];
   updates: Update[];
   outcome?: Outcome;
 };

@@ -317,8 +317,8 @@ pub enum ChoiceError {
 /// The sentence where no model is named and none is found.
 const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, \
                             GOOGLE_API_KEY and GEMINI_API_KEY holds a key, and no Ollama answers that has a model \
-                            which takes tools; set one of these keys, or `assistant.model` in aside.toml, for example \
-                            to `rehearsal/demo`, which plays a script";
+                            which takes tools; set one of these keys, or `assistant.model` in your aside.toml, for \
+                            example to `rehearsal/hello`, which asks no model and only greets";
 
 /// Whether the known properties of a provider apply: only if its configured API is one of that provider's.
 fn speaks(known: &KnownProvider, api: ApiKind) -> bool {

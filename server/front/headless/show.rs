@@ -292,7 +292,8 @@ impl Show {
                 let tools: Vec<&str> = call_ids.iter().map(|id| self.tool(id)).collect();
                 let said = match status {
                     InquiryStatus::Asked => "the model is asked",
-                    InquiryStatus::Answered => "the model answered",
+                    // The question says so, with the answer.
+                    InquiryStatus::Answered => return None,
                     InquiryStatus::Failed => "the model did not answer",
                 };
                 Some(self.paint.dim(&format!("  ? {}: {said}", tools.join(", "))))

@@ -140,6 +140,9 @@ pub struct ReadTurn {
     pub started_at: String,
     /// The user's message.
     pub message: String,
+    /// Names of what went along with it, as people know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<String>,
     /// Updates, with joined pieces of text.
     pub updates: Vec<Update>,
     /// Outcome; absent if the turn runs or can be resumed.

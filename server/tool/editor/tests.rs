@@ -293,3 +293,18 @@ async fn what_is_typed_between_the_plan_and_the_edit_stays() {
         assert_eq!(editor.open.lock().unwrap().text, text);
     }
 }
+
+#[test]
+fn a_change_is_placed_by_the_lines_that_it_replaces() {
+    let text = "one\ntwo\nthree\n";
+    for (new, expected) in [
+        ("one\n2\nthree\n", "line 2"),
+        ("one\nthree\n", "line 2"),
+        ("zero\none\ntwo\nthree\n", "line 1"),
+        ("one\ntwo\nthree\nfour\n", "line 4"),
+        ("1\ntwo\n3\n", "lines 1 to 3"),
+        ("", "lines 1 to 3"),
+    ] {
+        assert_eq!(place_of(text, new), expected, "{new:?}");
+    }
+}

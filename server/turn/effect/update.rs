@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     model::response::Usage,
-    record::{By, Level, Reason, Status, json::is_false},
+    record::{By, Closed, Level, Reason, Status, json::is_false},
 };
 
 /// Something that happened in a turn, for clients to show.
@@ -267,12 +267,40 @@ pub struct TurnUsage {
 }
 
 impl QuestionUpdate {
-    /// A prompt that was settled with an answer; `None` for a secret.
+    /// A question that was settled with an answer; `None` for a secret.
     #[must_use]
     pub fn answered(prompt_id: String, by: By, answer: Option<Value>) -> Self {
         let words = answer
             .as_ref()
             .map_or_else(|| "a secret".to_owned(), in_words);
+        Self::settled(prompt_id, by, answer, &words)
+    }
+
+    /// A `runTool` or `deliverResult` prompt that was settled.
+    #[must_use]
+    pub fn closed(prompt_id: String, closed: &Closed) -> Self {
+        let words = closed.in_words();
+        match closed {
+            Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
+                let by = closed.by().unwrap_or(By::User);
+                Self::settled(prompt_id, by, closed.answer(), words)
+            }
+            Closed::Declined { .. } => {
+                Self::unanswered(prompt_id, &Reason::User, said(words, By::User))
+            }
+            Closed::Withdrawn => Self::cancelled(prompt_id, &Reason::Withdrawn),
+            Closed::Failed { .. } => Self::cancelled(prompt_id, &Reason::BackendError),
+        }
+    }
+
+    /// A prompt that was settled without an answer.
+    #[must_use]
+    pub fn cancelled(prompt_id: String, reason: &Reason) -> Self {
+        let text = format!("no answer ({})", reason.in_words());
+        Self::unanswered(prompt_id, reason, text)
+    }
+
+    fn settled(prompt_id: String, by: By, answer: Option<Value>, words: &str) -> Self {
         Self::Closed {
             prompt_id,
             outcome: match answer {
@@ -282,22 +310,25 @@ impl QuestionUpdate {
             by: Some(by),
             reason: None,
             answer,
-            text: format!("{words} ({})", author(by)),
+            text: said(words, by),
         }
     }
 
-    /// A prompt that was settled without an answer.
-    #[must_use]
-    pub fn cancelled(prompt_id: String, reason: &Reason) -> Self {
+    fn unanswered(prompt_id: String, reason: &Reason, text: String) -> Self {
         Self::Closed {
             prompt_id,
             outcome: PromptOutcome::Cancelled,
             by: None,
             reason: Some(reason.clone()),
             answer: None,
-            text: format!("no answer ({})", reason.in_words()),
+            text,
         }
     }
+}
+
+/// What was answered, and by whom.
+fn said(words: &str, by: By) -> String {
+    format!("{words} ({})", author(by))
 }
 
 fn in_words(answer: &Value) -> String {
@@ -349,6 +380,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::word::Word;
 
     fn text(update: QuestionUpdate) -> String {
         match update {
@@ -366,7 +398,7 @@ mod tests {
             (By::User, Some(Value::Null), "left out (you)"),
             (By::User, None, "a secret (you)"),
             (By::Assistant, Some(json!(["a", "b"])), "a, b (the model)"),
-            (By::Config, Some(json!("once")), "once (configured)"),
+            (By::Config, Some(json!("main")), "main (configured)"),
             (By::Remembered, Some(json!([])), "none (remembered)"),
             (By::Default, Some(json!(3)), "3 (the default)"),
         ] {
@@ -374,5 +406,26 @@ mod tests {
         }
         let cancelled = text(QuestionUpdate::cancelled("p".into(), &Reason::Withdrawn));
         assert_eq!(cancelled, "no answer (withdrawn)");
+        let permitted = |permission: &str| Closed::Permitted {
+            permission: Word::of(permission),
+            new_text: None,
+            shown: None,
+        };
+        let declined = Closed::Declined {
+            note: None,
+            shown: None,
+        };
+        for (closed, expected) in [
+            (permitted("once"), "yes, once (you)"),
+            (permitted("turn"), "yes, for this turn (you)"),
+            (permitted("always"), "yes, always (you)"),
+            (permitted("no"), "no (you)"),
+            (permitted("sometimes"), "sometimes (you)"),
+            (Closed::Configured, "yes (configured)"),
+            (declined, "no (you)"),
+            (Closed::Withdrawn, "no answer (withdrawn)"),
+        ] {
+            assert_eq!(text(QuestionUpdate::closed("p".into(), &closed)), expected);
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     history::{QuestionHistory, TurnHistory},
     input::ToolOutput,
     question::Source,
-    record::{By, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject, Reason},
+    record::{By, CallKey, Event, InquiryResponse, PromptId, PromptSubject},
 };
 
 /// Knowledge about a turn that updates need besides its events.
@@ -50,7 +50,10 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             of_call(event, history, of).into_iter().collect()
         }
         Event::PromptOpened { prompt, .. } => opened(prompt, history).into_iter().collect(),
-        Event::PromptClosed { prompt, closed } => vec![Update::Question(closed_as(prompt, closed))],
+        Event::PromptClosed { prompt, closed } => {
+            let closed = QuestionUpdate::closed(prompt.0.clone(), closed);
+            vec![Update::Question(closed)]
+        }
         Event::InquiryResponse { id, call, response } => answered(id, *call, response, history),
         _ => Vec::new(),
     }
@@ -149,8 +152,8 @@ fn asked(id: &PromptId, asked: &QuestionHistory, history: &TurnHistory) -> Optio
     }))
 }
 
-/// The end of a question. One that the configuration settled is new to clients, so they are sent the whole question, by
-/// the id of its pair.
+/// The end of a question. One that the configuration settled, or a model, is new to clients, so they are sent the whole
+/// question, by the id of its pair.
 fn answered(
     pair: &str,
     call: CallKey,
@@ -161,7 +164,7 @@ fn answered(
     let mut updates = Vec::new();
     if let Some(prompt) = question.and_then(QuestionHistory::prompt) {
         updates.push(Update::Question(answered_as(prompt, response)));
-    } else if response.is_by_configuration()
+    } else if (response.is_by_configuration() || response.effort().is_some())
         && let Some(question) = question
     {
         let prompt = PromptId(pair.to_owned());
@@ -192,17 +195,5 @@ fn answered_as(prompt: &PromptId, response: &InquiryResponse) -> QuestionUpdate 
         }
         InquiryResponse::Redacted { .. } => QuestionUpdate::answered(id, By::User, None),
         InquiryResponse::Cancelled { reason, .. } => QuestionUpdate::cancelled(id, reason),
-    }
-}
-
-fn closed_as(prompt: &PromptId, closed: &Closed) -> QuestionUpdate {
-    let id = prompt.0.clone();
-    match closed {
-        Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
-            QuestionUpdate::answered(id, closed.by().unwrap_or(By::User), closed.answer())
-        }
-        Closed::Declined { .. } => QuestionUpdate::cancelled(id, &Reason::User),
-        Closed::Withdrawn => QuestionUpdate::cancelled(id, &Reason::Withdrawn),
-        Closed::Failed { .. } => QuestionUpdate::cancelled(id, &Reason::BackendError),
     }
 }

@@ -78,6 +78,16 @@ impl Permission {
         }
     }
 
+    /// The permission in words for a person.
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Once => "yes, once",
+            Self::Turn => "yes, for this turn",
+            Self::Always => "yes, always",
+            Self::No => "no",
+        }
+    }
+
     /// The words of [`Permission::options`].
     #[must_use]
     pub fn words(diff: bool) -> Vec<String> {
@@ -152,6 +162,20 @@ impl Closed {
             Self::Configured => Some(Permission::Once.word().into()),
             Self::Delivered { deliver, .. } => Some((*deliver).into()),
             Self::Declined { .. } | Self::Withdrawn | Self::Failed { .. } => None,
+        }
+    }
+
+    /// The answer in words for a person; none if nobody answered.
+    #[must_use]
+    pub fn in_words(&self) -> &str {
+        match self {
+            Self::Permitted { permission, .. } => match permission {
+                Word::Known(permission) => permission.in_words(),
+                Word::Unknown(word) => word,
+            },
+            Self::Configured | Self::Delivered { deliver: true, .. } => "yes",
+            Self::Delivered { deliver: false, .. } | Self::Declined { .. } => "no",
+            Self::Withdrawn | Self::Failed { .. } => "",
         }
     }
 

@@ -105,7 +105,7 @@ fn a_whole_turn_is_streamed_and_read_back_the_same() {
         ("read", "Read a.txt"),
         ("list", "List ."),
         ("search", "Search for b"),
-        ("edit", "Edit a.txt"),
+        ("edit", "Edit a.txt, line 2"),
     ] {
         tells(&[
             &format!("call {call} ({title}) running"),

@@ -115,6 +115,14 @@ fn with<'a>(mut lines: Vec<&'a str>, place: usize, line: &'a str) -> String {
 }
 
 /// The asking call is the first, the one in the middle, or the last of three.
+/// The lines of a question of `edit_file` that the model answers.
+fn answered(path: &str) -> String {
+    format!(
+        "question The text to replace occurs 2 times in {path}. Which one is meant?\n\
+         question all (the model)\ninquiry answered\n"
+    )
+}
+
 fn check(place: usize) {
     row(|api| {
         let stage = ModelStage::new(api, Vec::new());
@@ -127,9 +135,10 @@ fn check(place: usize) {
         assert_eq!(stage.world.read("a.txt"), "y\ny\n");
 
         let siblings = vec!["call read_file: error\n", "call Run `cat pipe`: ok\n"];
-        let calls = with(siblings, place, "call Edit a.txt: ok\n");
+        let calls = with(siblings, place, "call Edit a.txt, lines 1 to 2: ok\n");
         let expected = format!(
-            "call Read a.txt: ok\n{calls}inquiry asked\ninquiry answered\ntext Done.\ncompleted Done.\n"
+            "call Read a.txt: ok\n{calls}inquiry asked\n{}text Done.\ncompleted Done.\n",
+            answered("a.txt")
         );
         assert_eq!(shown(&done), expected, "{api:?}");
 
@@ -202,10 +211,10 @@ fn three_questions_share_one_request() {
         let done = done.exits(0);
         let each = |line: fn(&str) -> String| paths.map(line).concat();
         let expected = format!(
-            "{}{}inquiry asked\ninquiry answered\ninquiry answered\ninquiry answered\n\
-             text Done.\ncompleted Done.\n",
+            "{}{}inquiry asked\n{}text Done.\ncompleted Done.\n",
             each(|path| format!("call Read {path}: ok\n")),
-            each(|path| format!("call Edit {path}: ok\n")),
+            each(|path| format!("call Edit {path}, lines 1 to 2: ok\n")),
+            each(answered),
         );
         assert_eq!(shown(&done), expected, "{api:?}");
         for path in paths {
@@ -265,15 +274,11 @@ fn an_answer_is_forced_where_the_model_takes_it() {
             args.extend(["-m", "anthropic/claude-opus-5"]);
         }
         let done = stage.run("Go on.", &args).exits(0);
-        let expected = "\
-call Read a.txt: ok
-reasoning One edit.
-call Edit a.txt: ok
-inquiry asked
-inquiry answered
-text Done.
-completed Done.
-";
+        let expected = format!(
+            "call Read a.txt: ok\nreasoning One edit.\ncall Edit a.txt, lines 1 to 2: ok\ninquiry asked\n\
+             {}text Done.\ncompleted Done.\n",
+            answered("a.txt")
+        );
         assert_eq!(shown(&done), expected, "{api:?}");
         let name = "answer_inquiry";
         let expected = match api {

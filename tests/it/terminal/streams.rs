@@ -145,7 +145,7 @@ fn the_demo_asks_and_tells_what_was_answered() {
     // Calls that run side by side end in any order.
     let before = person.sees("\n── ");
     assert!(
-        before.contains("\n  ? edit_file: the model answered\n"),
+        before.contains("Which one is meant? 18 (the model)\n"),
         "{before}"
     );
     let mut screen = person.is_asked();

@@ -189,3 +189,103 @@ test('the end of a turn whose answer is hidden is said', {
   T.ended()
   T.says('done: go — :Aside')
 end)
+
+local EDITS = { settings = { conversation = { mode = 'edits' } } }
+
+--- The page, and what stands beside its lines.
+local function shown() return T.page() .. '\n' .. table.concat(T.beside(), '\n') end
+
+--- The same, of the conversation as it is read again.
+local function read_again()
+  require('aside.view').of():forget()
+  vim.cmd('Aside pane')
+  T.wait('it is read', function() return T.page() ~= '' end)
+  return shown()
+end
+
+test('a question that a model answered is there with the answer and who gave it, also when it is read again', {
+  config = EDITS,
+  files = { ['a.txt'] = 'x\nx\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "x", new_text = "y" } }]
+[[reply]]
+answers = { occurrence = "2" }
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside pane')
+  T.ask('Aside ask go')
+  local before = shown()
+  T.has(before, '`edit_file: The text')
+  T.has(before, '2 (the model)')
+  T.lacks(before, 'goes to a model')
+  T.equal(read_again(), before)
+end)
+
+test('what went along with a message is listed again when the conversation is read again', {
+  files = { ['a.txt'] = 'one\ntwo\n', ['b.txt'] = 'bee\n' },
+  script = '[[reply]]\nsay = [{ text = "I see." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.fn.setqflist({ { filename = 'a.txt', lnum = 1, col = 1, text = 'wrong' } })
+  T.ask('1,2Aside ask look at @b.txt and @quickfix')
+  local before = T.page()
+  T.has(before, '> (with a.txt:1-2 · b.txt · quickfix, 1 line)')
+  read_again()
+  T.equal(T.page(), before)
+end)
+
+test('of two edits of a file it is said which was made', {
+  files = { ['a.txt'] = 'one\ntwo\nthree\nfour\nfive\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "2" } },
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "five", new_text = "5" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  for _, prompt in ipairs(T.prompts(2)) do
+    local permission = prompt.text:find('line 2') and 'no' or 'once'
+    require('aside.prompt').settle(prompt, { action = 'answer', answer = permission }, function() end)
+  end
+  T.ended()
+  T.has(T.page(), '`Edit a.txt, line 5`')
+  T.has(T.page(), '`edit_file: Edit a.txt, line 2?`')
+  T.equal(vim.tbl_filter(function(line) return line:find('you') ~= nil end, T.beside()), {
+    '`edit_file: no (you)',
+    '`edit_file: yes, once (you)',
+  })
+end)
+
+test(
+  'without a key the model that is named as an example answers whatever is asked',
+  { files = { ['a.txt'] = '' } },
+  function()
+    vim.env.ASIDE_ASSISTANT__MODEL = nil
+    vim.cmd.edit('a.txt')
+    T.ask('Aside ask hi')
+    T.equal(T.outcomes, { 'failed' })
+    T.wait('the hint to all of it', function() return T.said[#T.said]:find(' — :Aside$') end)
+    local model = assert(T.page():gsub('%s', ' '):match('for example to `(.-)`'))
+    vim.cmd('Aside model ' .. model)
+    T.ask('Aside ask hi')
+    T.equal(T.outcomes, { 'completed' })
+    T.has(T.page(), 'no model was asked')
+  end
+)

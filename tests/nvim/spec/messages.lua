@@ -37,7 +37,10 @@ test('what the samples answer is shown, and each method of the plugin has sample
     })
     return texts[1]
   end)
-  T.has(T.page(), '> Tidy the imports of src/main.rs\n\nI will look at the imports first.\n\n`read_file`')
+  T.has(
+    T.page(),
+    '> Tidy the imports of src/main.rs\n> (with src/main.rs:1-2 · notes, 1 line)\n\nI will look at the imports first.\n\n`read_file`'
+  )
   vim.cmd('Aside hide')
   T.picks('Aside rename', second, 'Sorting')
   T.equal(asked['aside/conversation/rename'], { conversationId = 'c-1b7', title = 'Sorting' })

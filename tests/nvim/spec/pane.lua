@@ -402,7 +402,7 @@ say = [{ text = "I see." }]
   T.wait('it is printed', function() return T.buffer('%'):find('printed here') end)
   vim.cmd('wincmd p')
   T.ask('Aside ask look at @diff, @quickfix and @terminal')
-  T.has(T.page(), '> (with diff, 7 lines · quickfix, 1 lines · terminal, 1 lines)')
+  T.has(T.page(), '> (with diff, 7 lines · quickfix, 1 line · terminal, 1 line)')
   local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
   local texts = vim.tbl_map(function(item) return item.text end, start.params.attachments)
   T.has(texts[1], '\n+two')

@@ -147,12 +147,14 @@ say = [{ text = "I looked." }]
   T.has(T.page(), 'I looked.')
   local asked = vim.tbl_filter(function(message) return message.method == 'aside/prompt' end, T.sent)
   T.equal(#asked, 2, 'none in the turns that follow')
-  -- Who answered is on record: the person for the first call, and the configuration for all others.
+  -- Who answered is on record: the person for the one tool, and the configuration for all others.
   local record = {}
   for _, event in ipairs(T.events('prompt_closed')) do
     record[event.outcome] = (record[event.outcome] or 0) + 1
   end
-  T.equal(record, { permitted = 1, configured = 8 })
+  T.equal(record, { permitted = 1, configured = 3 })
+  local function is_always(event) return event.permission == 'always' end
+  T.equal(#vim.tbl_filter(is_always, T.events('prompt_closed')), 1, 'and not again for the tool that was asked about')
   local shown = vim.system({ T.aside, 'conversation', 'show' }, { text = true, cwd = T.workspace }):wait()
   T.has(shown.stdout, '**The configuration answered:** once')
   T.lacks(shown.stdout, 'The user answered')

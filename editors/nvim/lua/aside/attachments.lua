@@ -184,7 +184,8 @@ end
 function M.list(attachments, missing)
   local function label(item)
     local name = item.uri:match('^untitled:(.*)$')
-    if item.text then return ('%s, %d lines'):format(name, #vim.split(item.text, '\n')) end
+    local lines = item.text and #vim.split(item.text, '\n')
+    if lines then return ('%s, %d line%s'):format(name, lines, lines == 1 and '' or 's') end
     local path, range = vim.fn.fnamemodify(vim.uri_to_fname(item.uri), ':~:.'), item.range
     return range and ('%s:%d-%d'):format(path, range.start.line + 1, range['end'].line + 1) or path
   end

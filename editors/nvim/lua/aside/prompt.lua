@@ -269,7 +269,8 @@ local PERMITS = { edits = 'Run, and all other edits of this turn' }
 --- Runs this call, and lets the configuration allow the editor's tools from now on. The server then answers the other
 --- prompts about them, so the person is not asked these.
 local function allow_tools(prompt, done)
-  M.settle(prompt, given('once'), function(settled)
+  local lasts = vim.tbl_contains(prompt.answerType.options, 'always')
+  M.settle(prompt, given(lasts and 'always' or 'once'), function(settled)
     tools.allow()
     done(settled, tools.is_own)
   end)

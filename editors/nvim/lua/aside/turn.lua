@@ -51,7 +51,7 @@ end
 ---@param turn aside.Turn
 local function fail(turn, why)
   turn.view:note('Failed: ' .. why)
-  log.say('failed: ' .. why, 'ErrorMsg')
+  log.say('failed: ' .. why, 'ErrorMsg', ' — :Aside')
   over(turn, 'failed')
 end
 

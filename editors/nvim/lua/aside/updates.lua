@@ -5,11 +5,19 @@ local M = {}
 
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
 
---- Answers to whether a call may run, in words.
-local PERMITS = { once = 'yes, once', turn = 'yes, for this turn', always = 'yes, always', no = 'no' }
-
 --- A text with one line break at its end.
 local function ended(text) return text:gsub('\n+$', '') .. '\n' end
+
+--- The line that says that a model is asked what a call asks.
+local function asked(call) return 'inquiry ' .. call end
+
+--- Says below a line what has no room beside it.
+---@param view aside.View
+---@param text string beside it
+---@param whole string? below it; the same without one
+local function spell_out(view, id, text, whole)
+  if not view:has_room(id, text) then view:output(id, ended(whole or text)) end
+end
 
 --- What of the model's window the last request took, and what the conversation cost.
 ---@param view aside.View
@@ -43,23 +51,26 @@ local kinds = {
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 100)
     -- Why it failed is said whole.
-    local cut = status ~= 'ok' and #summary == 1 and not view:has_room(update.callId, sign)
-    if cut then view:output(update.callId, summary[1] .. '\n') end
+    if status ~= 'ok' and #summary == 1 then spell_out(view, update.callId, sign, summary[1]) end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
     if update.outcome then
-      local words = view.permits[update.promptId] and PERMITS[update.answer]
-      view:finish(update.promptId, words and words .. update.text:sub(#update.answer + 1) or update.text)
+      spell_out(view, update.promptId, update.text)
+      view:finish(update.promptId, log.short(update.text, 100))
     else
-      view.permits[update.promptId] = update.promptKind == 'runTool' or nil
+      -- The line that said that a model is asked becomes that of the question.
+      view:rename(asked(update.callId), update.promptId)
       view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
     end
   end,
   inquiry = function(view, update)
     for _, call in ipairs(update.callIds) do
-      view:line('inquiry ' .. call, 'a question goes to a model')
-      if update.status ~= 'asked' then view:finish('inquiry ' .. call, update.status) end
+      if update.status == 'asked' then
+        view:line(asked(call), 'a question goes to a model')
+      else
+        view:finish(asked(call), update.status)
+      end
     end
   end,
   steered = function(view, update) view:said(update.text) end,
@@ -116,12 +127,12 @@ end
 
 --- Writes turns that ran before on an empty page.
 ---@param view aside.View
----@param turns { message: string, updates: table[], outcome?: string }[]
+---@param turns { message: string, attachments?: string[], updates: table[], outcome?: string }[]
 ---@param runs? boolean the last one runs still, here or in another program
 function M.replay(view, turns, runs)
   for at, turn in ipairs(turns) do
     view:begin_turn()
-    view:said(turn.message)
+    view:said(turn.message, table.concat(turn.attachments or {}, ' · '))
     for _, update in ipairs(as_shown(turn.updates)) do
       M.show(view, update)
     end

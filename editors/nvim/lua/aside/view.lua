@@ -45,7 +45,6 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field spent aside.Spent
 ---@field anchor? aside.Anchor
 ---@field busy boolean
----@field permits table<string, true> questions whether a call may run
 ---@field hidden? boolean it is shown only when the person asks for it
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
@@ -73,7 +72,6 @@ function View.new()
   local buf = vim.api.nvim_create_buf(false, true)
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
-  fields.permits = {}
   fields.spent = { before = 0, turn_tokens = 0, last = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
@@ -423,6 +421,11 @@ function View:line(id, text, waits)
     text = text,
     whole = whole,
   }
+end
+
+--- A line stands for something else from now on.
+function View:rename(from, to)
+  self.lines[to], self.lines[from] = self.lines[from] or self.lines[to], nil
 end
 
 --- A line's text, cut so that so many columns are left beside it.

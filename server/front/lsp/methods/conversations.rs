@@ -15,7 +15,7 @@ use crate::{
         error::{Result, internal, invalid},
         wire::{
             changes::KeptTexts,
-            replay::updates,
+            replay::{attached, updates},
             requests::{
                 ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
                 ListParams, ListResult, MarkdownResult, ReadParams, ReadResult, ReadTurn,
@@ -117,6 +117,7 @@ pub(in super::super) async fn read(
                 turn_id: turn.id.clone(),
                 started_at: time_text(turn.started),
                 message: turn.prompt.clone(),
+                attachments: attached(turn, &kept.root),
                 updates: updates(turn, &kept, hidden),
                 outcome: turn.standing.outcome,
             })
