@@ -86,6 +86,9 @@ function M.text(name) return table.concat(vim.fn.readfile(name), '\n') end
 ---@return string
 function M.buffer(name) return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), 0, -1, true), '\n') end
 
+--- Neovim's own list, which the person's choices stand in for.
+M.select = vim.ui.select
+
 --- What the person picks or types next, in order. `false` is Escape.
 M.choices = {}
 

@@ -529,3 +529,38 @@ test('a question that is taken back in the moment in which it came is never show
   T.equal(require('aside.prompt').open(), {})
   T.equal(answered, { action = 'cancel' })
 end)
+
+test('where a plugin shows messages, the answers stand below what they decide about, and not in a message over it', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "echo first; echo second" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  local namespace, over = vim.api.nvim_create_namespace('plugin'), false
+  vim.ui_attach(
+    namespace,
+    { ext_messages = true },
+    function(event, kind) over = over or kind == 'confirm' or event == 'cmdline_show' end
+  )
+  vim.o.cmdheight, vim.ui.select, T.loud = 0, T.select, true
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  local screen = T.screen()
+  T.has(screen, 'echo first; echo second')
+  for _, choice in ipairs({ '1: Run once', '4: No', '6: Later' }) do
+    T.has(screen, choice)
+  end
+  T.press('q')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.press('4<CR>')
+  T.ended()
+  T.has(table.concat(T.beside(), '\n'), 'no (you)')
+  vim.ui_detach(namespace)
+  vim.o.cmdheight, T.loud = 1, false
+  T.equal(over, false)
+end)

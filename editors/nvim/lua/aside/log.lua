@@ -33,16 +33,21 @@ local function say_what_waits()
   if say then say() end
 end
 
---- Whether messages are shown by something else than the last line: a function of the person's, or another program.
-local function shown_elsewhere()
-  local notify = vim.notify
+--- Whether a function is Neovim's own, and none that the person or a plugin put in its place.
+---@param it any
+---@return boolean
+function M.is_neovims(it)
   -- A notifier may be a table that can be called.
-  if type(notify) ~= 'function' then return true end
-  local function takes_messages(ui) return ui.ext_messages end
+  if type(it) ~= 'function' then return false end
   -- Neovim 0.12 does not say where its own is from.
-  local source = debug.getinfo(notify, 'S').source
-  local is_neovims = vim.startswith(source, '@vim/') or source:match('^=?%?$') ~= nil
-  return not is_neovims or vim.iter(vim.api.nvim_list_uis()):any(takes_messages)
+  local source = debug.getinfo(it, 'S').source
+  local in_runtime = vim.startswith(source, '@' .. vim.env.VIMRUNTIME)
+  return in_runtime or vim.startswith(source, '@vim/') or source:match('^=?%?$') ~= nil
+end
+
+--- Whether another program shows messages.
+local function shown_outside()
+  return vim.iter(vim.api.nvim_list_uis()):any(function(ui) return ui.ext_messages end)
 end
 
 --- A row above the last one for some seconds, where Neovim has none for messages and would wait for Enter.
@@ -81,6 +86,10 @@ local function shown_by_plugin()
   return taken
 end
 
+--- Whether messages are shown by a plugin or by another program, and not by Neovim.
+---@return boolean
+function M.taken() return shown_outside() or vim.o.cmdheight == 0 and shown_by_plugin() end
+
 --- Writes lines over the last message, none of which is longer than the row: of one that is, Neovim would wait for Enter.
 ---@param lines string[]
 ---@param kept boolean whether they are in `:messages`
@@ -98,7 +107,7 @@ local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WA
 --- long would wait for Enter and take keys that were meant for the text. While a command is typed it is said afterwards.
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
-  if shown_elsewhere() then
+  if not M.is_neovims(vim.notify) or shown_outside() then
     return vim.notify(text .. (hint or ''), LEVELS[highlight] or vim.log.levels.INFO, { title = 'Aside' })
   end
   local mode = vim.api.nvim_get_mode()

@@ -3,6 +3,7 @@ local View = require('aside.view')
 local client = require('aside.client')
 local log = require('aside.log')
 local page = require('aside.page')
+local select = require('aside.select')
 local time = require('aside.time')
 local turn = require('aside.turn')
 
@@ -13,7 +14,7 @@ local M = {
 
 ---@param picked fun(item: any)
 local function pick(items, prompt, format, picked)
-  vim.ui.select(items, { prompt = prompt, kind = 'aside', format_item = format }, function(item)
+  select(items, { prompt = prompt, kind = 'aside', format_item = format }, function(item)
     if item then picked(item) end
   end)
 end
@@ -186,13 +187,17 @@ function M.trust()
   local uri = vim.uri_from_fname(folder)
   local function answer(preview)
     local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'
-    vim.ui.select({ 'Leave it as it is', yes }, { prompt = 'Trust: ', kind = 'aside' }, function(choice)
-      page.close('trust')
-      if choice ~= yes then return end
-      local params = { folder = uri, trusted = not preview.trusted, fingerprint = preview.fingerprint }
-      local function said() log.say((preview.trusted and 'trusted no more: ' or 'trusted: ') .. folder) end
-      client.request('aside/workspace/trust', params, said)
-    end)
+    select(
+      { 'Leave it as it is', yes },
+      { prompt = 'Trust: ', kind = 'aside', format_item = tostring },
+      function(choice)
+        page.close('trust')
+        if choice ~= yes then return end
+        local params = { folder = uri, trusted = not preview.trusted, fingerprint = preview.fingerprint }
+        local function said() log.say((preview.trusted and 'trusted no more: ' or 'trusted: ') .. folder) end
+        client.request('aside/workspace/trust', params, said)
+      end
+    )
   end
   client.ready(function()
     client.request('aside/workspace/preview', { folder = uri }, function(preview)

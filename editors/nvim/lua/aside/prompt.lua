@@ -4,6 +4,7 @@ local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
 local page = require('aside.page')
+local select = require('aside.select')
 local tools = require('aside.tools')
 
 local M = {}
@@ -199,7 +200,7 @@ local function choose(prompt, choices, done)
   -- Whether something may run is answered by no.
   choices[#choices + 1] = prompt.kind ~= 'runTool' and { text = 'Skip', answer = { action = 'cancel' } } or nil
   choices[#choices + 1] = { text = 'Later' }
-  vim.ui.select(choices, {
+  select(choices, {
     -- All of it is on the page above.
     prompt = log.short(('%s: %s'):format(prompt.label, prompt.text), vim.o.columns - 2) .. ' ',
     kind = 'aside',
@@ -411,7 +412,7 @@ end
 --- Lists what waits, and turns to what the person picks of it.
 function M.pick()
   with_queue(function(queue)
-    vim.ui.select(queue, { prompt = 'Answer: ', kind = 'aside', format_item = in_a_line }, function(picked)
+    select(queue, { prompt = 'Answer: ', kind = 'aside', format_item = in_a_line }, function(picked)
       if not picked then return end
       local others = vim.tbl_filter(function(prompt) return prompt ~= picked end, queue)
       go_through(vim.list_extend({ picked }, others))

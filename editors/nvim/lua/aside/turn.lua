@@ -4,6 +4,7 @@ local attachments = require('aside.attachments')
 local changes = require('aside.changes')
 local client = require('aside.client')
 local log = require('aside.log')
+local select = require('aside.select')
 local time = require('aside.time')
 local updates = require('aside.updates')
 
@@ -93,7 +94,7 @@ end
 ---@param act fun(item: table)
 local function which(question, items, act)
   local function title_of(item) return item.name or log.short(item.view.title, 60) end
-  vim.ui.select(items, { prompt = question, kind = 'aside', format_item = title_of }, function(item)
+  select(items, { prompt = question, kind = 'aside', format_item = title_of }, function(item)
     if item then act(item) end
   end)
 end
