@@ -160,7 +160,7 @@ fn other_events_are_shown_on_one_line() {
     );
     let updates = r#"
         {"kind": "inquiry", "callIds": ["c1"], "status": "asked"}    | ··? read_file: the model is asked⏎
-        {"kind": "inquiry", "callIds": ["c1"], "status": "answered"} | ··? read_file: the model answered⏎
+        {"kind": "inquiry", "callIds": ["c1"], "status": "answered"} |
         {"kind": "inquiry", "callIds": ["c1"], "status": "failed"}   | ··? read_file: the model did not answer⏎
         {"kind": "steered", "text": "No tests."}                     | » No tests.⏎
         {"kind": "notice", "level": "info", "text": "Soft."}         | note: Soft.⏎
