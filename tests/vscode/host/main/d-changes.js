@@ -55,11 +55,11 @@ test('a change is rejected as a whole', async () => {
   await show('notes.md', NOTES);
   const thread = await ask('Change two words, though not really');
   const [{ promptId }] = await change();
-  await says(thread, /^- … Edit notes\\\.md$/m);
+  await says(thread, /^- … Edit notes\\\.md, lines 3 to 8$/m);
   await run('aside.rejectChange', { promptId });
   await ended(thread);
   assert.equal(read('notes.md'), NOTES);
-  assert.match(textOf(thread), /^- ⊘ Edit notes\\\.md$/m);
+  assert.match(textOf(thread), /^- ⊘ Edit notes\\\.md, lines 3 to 8$/m);
 });
 
 test('several changes are one tab, and are decided one by one', async () => {
