@@ -321,7 +321,10 @@ async fn the_preview_is_the_whole_change() {
             new
         })
     );
-    assert_eq!(title, "Edit a.txt, line 2 (adds invisible characters: U+202E)");
+    assert_eq!(
+        title,
+        "Edit a.txt, line 2 (adds invisible characters: U+202E)"
+    );
     assert_eq!((class, must_ask), (Class::Edits, None));
 }
 
