@@ -123,7 +123,8 @@ say = [{ text = "It is new now." }]
 @pytest.fixture
 def helix() -> str:
     found = shutil.which("hx") or shutil.which("helix")
-    assert found, "install the package hx, or Helix from https://helix-editor.com"
+    if not found:
+        pytest.skip("neither this system nor Debian has a package of Helix for it")
     return found
 
 
