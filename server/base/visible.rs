@@ -215,7 +215,10 @@ pub fn printable(bytes: &[u8]) -> String {
 #[must_use]
 pub fn printed(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    visible(&Screen::after(&text)).into_owned()
+    match text.contains(['\r', '\x08', '\x1b']) {
+        true => visible(&Screen::after(&text)).into_owned(),
+        false => visible(&text).into_owned(),
+    }
 }
 
 /// The text without its hidden characters.

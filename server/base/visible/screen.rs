@@ -3,8 +3,8 @@
 
 use std::{iter::Peekable, str::Chars};
 
-/// Furthest column to which a program may go without writing.
-const COLUMNS: usize = 4096;
+/// Furthest way in lines or columns that a program goes at once, and blanks in all that going puts before letters.
+const FAR: usize = 4096;
 
 /// A part of a terminal's input.
 pub(super) enum Piece {
@@ -91,6 +91,10 @@ pub(super) struct Screen {
     column: usize,
     /// Lines that were erased and are shown still.
     erased: Vec<usize>,
+    /// The first of the lines that were erased down to the last, and are shown still.
+    erased_from: Option<usize>,
+    /// Blanks that going may still put before letters: output has a bound, which these must not lift.
+    blanks: usize,
 }
 
 #[derive(Default)]
@@ -105,6 +109,7 @@ impl Screen {
     pub(super) fn after(text: &str) -> String {
         let mut screen = Self {
             lines: vec![Line::default()],
+            blanks: FAR,
             ..Self::default()
         };
         for piece in Pieces::of(text) {
@@ -138,11 +143,11 @@ impl Screen {
     }
 
     fn steer(&mut self, number: Option<usize>, letter: char) {
-        let count = number.unwrap_or(1).clamp(1, COLUMNS);
+        let count = number.unwrap_or(1).clamp(1, FAR);
         match letter {
             'A' | 'F' => self.line = self.line.saturating_sub(count),
             'B' | 'E' => self.line = (self.line + count).min(self.lines.len() - 1),
-            'C' => self.column = (self.column + count).min(COLUMNS),
+            'C' => self.column = (self.column + count).min(FAR),
             'D' => self.column = self.column.saturating_sub(count),
             'G' => self.column = count - 1,
             'K' | 'J' => self.erase(letter, number.unwrap_or(0)),
@@ -157,7 +162,10 @@ impl Screen {
     /// program does before each report, the reports stay.
     fn erase(&mut self, letter: char, way: usize) {
         match (letter, way) {
-            ('J', 0) => self.erased.extend(self.line + 1..self.lines.len()),
+            ('J', 0) => {
+                let from = self.line + 1;
+                self.erased_from = Some(self.erased_from.map_or(from, |it| it.min(from)));
+            }
             ('K', 0 | 2) => {}
             _ => return,
         }
@@ -177,11 +185,23 @@ impl Screen {
                 is_erased: true,
             };
         }
+        if let Some(from) = self.erased_from.take() {
+            self.lines.truncate(from.max(self.line + 1));
+            for line in self.lines.iter_mut().skip(from) {
+                line.letters.clear();
+            }
+        }
         let line = &mut self.lines[self.line];
         line.is_erased = false;
         let letters = &mut line.letters;
         if self.column == 0 {
             letters.clear();
+        }
+        let missing = self.column.saturating_sub(letters.len());
+        if missing > self.blanks {
+            self.column = letters.len();
+        } else {
+            self.blanks -= missing;
         }
         if letters.len() <= self.column {
             letters.resize(self.column + 1, ' ');

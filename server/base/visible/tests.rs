@@ -188,6 +188,16 @@ fn output_does_not_steer_a_terminal() {
     check(b"\x1b[99999999999999999999Cx", " x");
 }
 
+#[test]
+fn output_that_steers_a_terminal_far_does_not_grow() {
+    let wide = printed("\x1b[4000Cx\n".repeat(5000).as_bytes());
+    assert!(wide.len() < 5000 * 2 + 4096, "{}", wide.len());
+    let lines = "a\n".repeat(5000);
+    let erased = format!("{lines}\x1b[4096A\x1b[4096A{}b", "\x1b[J".repeat(100_000));
+    assert_eq!(printed(erased.as_bytes()), "b");
+    assert_eq!(printed(b"1\n2\n3\x1b[2F\x1b[J\x1b[2Bx"), "\n\nx");
+}
+
 /// Text as it is shown for reading, whole and as it arrives in two pieces at each place.
 #[track_caller]
 fn reads(text: &str, expected: &str) {
