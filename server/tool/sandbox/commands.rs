@@ -6,6 +6,7 @@ use aside_base::open_places::OpenPlaces;
 use aside_turn::rules::CommandRules;
 
 use super::{
+    known_programs::{KnownPrograms, rule_for, speaks_of},
     line::{CommandLine, SeenCommand},
     started::{RuleMatch, Started},
 };
@@ -95,12 +96,8 @@ pub(crate) fn sparing(own: &CommandRules, command: &str, outside: bool) -> Optio
     ))
 }
 
-/// Programs for which a rule is suggested, with the subcommands that the rule may name; without any, the rule names the
-/// program alone. None of them runs whatever its arguments say.
-type SafePrograms = &'static [(&'static str, &'static [&'static str])];
-
 /// Programs that build and test, or only read. The sandbox confines what they run.
-const SAFE_INSIDE: SafePrograms = &[
+const SAFE_INSIDE: KnownPrograms = &[
     (
         "cargo",
         &[
@@ -158,7 +155,7 @@ const SAFE_INSIDE: SafePrograms = &[
 ];
 
 /// Programs that only ask a service and run nothing of the workspace.
-const SAFE_OUTSIDE: SafePrograms = &[(
+const SAFE_OUTSIDE: KnownPrograms = &[(
     "gh",
     &[
         "issue list",
@@ -174,7 +171,7 @@ const SAFE_OUTSIDE: SafePrograms = &[(
 
 /// Programs that a person may let run outside again without being asked: none runs what lies in the folder that it works
 /// in. Of Git, hooks and settings are protected.
-const LASTING: SafePrograms = &[
+const LASTING: KnownPrograms = &[
     ("cat", &[]),
     ("cp", &[]),
     ("curl", &[]),
@@ -211,35 +208,6 @@ pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
     line.is_plain
         && line.commands.iter().all(is_known)
         && words.all(|word| places.named(word, cwd).is_none())
-}
-
-/// The rule for a command: its program and subcommand, and the script of a `run`.
-fn rule_for(words: &[String], safe: SafePrograms) -> Option<String> {
-    let (program, args) = words.split_first()?;
-    let (_, subcommands) = safe.iter().find(|(name, _)| name == program)?;
-    if subcommands.is_empty() {
-        return Some(program.clone());
-    }
-    let is_next = |subcommand: &&&str| speaks_of(subcommand, args);
-    let subcommand = subcommands.iter().find(is_next)?;
-    let script = args.get(1).filter(|_| *subcommand == "run");
-    let is_name = |script: &&String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-:.".contains(c);
-        !script.starts_with('-') && !script.is_empty() && script.chars().all(is_plain)
-    };
-    match (*subcommand == "run", script.filter(is_name)) {
-        (true, None) => None,
-        (true, Some(script)) => Some(format!("{program} run {script}")),
-        (false, _) => Some(format!("{program} {subcommand}")),
-    }
-}
-
-/// Whether a command starts with the words of a rule.
-fn speaks_of(rule: &str, words: &[String]) -> bool {
-    let rule: Vec<&str> = rule.split_whitespace().collect();
-    !rule.is_empty()
-        && words.len() >= rule.len()
-        && rule.iter().zip(words).all(|(rule, word)| rule == word)
 }
 
 #[cfg(test)]

@@ -25,6 +25,10 @@ pub(super) struct CommandLine {
     pub(super) writes: bool,
     /// Whether no command can be missing, as far as the parser of bash can tell.
     pub(super) is_complete: bool,
+    /// All of the line but the programs of its commands.
+    pub(super) others: String,
+    /// Whether a variable is set in it.
+    pub(super) assigns: bool,
 }
 
 /// A simple command.
@@ -54,6 +58,11 @@ impl CommandLine {
             is_complete: true,
             is_simple: commands.len() == 1 && !commands[0].redirects,
             writes: commands.iter().any(|it| it.writes),
+            assigns: false,
+            others: commands
+                .iter()
+                .map(|it| it.words[1..].join(" ") + "\n")
+                .collect(),
             commands: commands
                 .into_iter()
                 .map(|it| SeenCommand {
@@ -72,11 +81,15 @@ impl CommandLine {
             let joined = text.replace("\\\n", "");
             let joined = Walk::of(&joined);
             all.is_complete &= joined.is_complete;
+            all.assigns |= joined.assigns;
+            all.others += &joined.others;
             all.commands.extend(joined.commands);
         }
         Self {
             commands: all.commands,
             is_complete: all.is_complete,
+            others: all.others,
+            assigns: all.assigns,
             ..Self::default()
         }
     }
@@ -96,6 +109,11 @@ struct Walk<'a> {
     text: &'a str,
     commands: Vec<SeenCommand>,
     is_complete: bool,
+    /// The text without the programs that were read.
+    others: String,
+    /// Number of bytes of the text that `others` has, or left out.
+    passed: usize,
+    assigns: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -115,6 +133,7 @@ impl<'a> Walk<'a> {
             walk.is_complete = !tree.root_node().has_error() && !is_ambiguous(text);
             walk.node(tree.root_node(), 0);
         }
+        walk.others += text.get(walk.passed..).unwrap_or_default();
         walk
     }
 
@@ -123,8 +142,10 @@ impl<'a> Walk<'a> {
             self.is_complete = false;
             return;
         }
-        if node.kind() == "command" {
-            self.command(node);
+        match node.kind() {
+            "command" => self.command(node),
+            "variable_assignment" => self.assigns = true,
+            _ => {}
         }
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -147,7 +168,19 @@ impl<'a> Walk<'a> {
         for word in self.words_behind_redirections(node) {
             self.add(&mut command, word);
         }
+        if let Some(program) = node.child_by_field_name("name")
+            && !command.words.is_empty()
+        {
+            self.pass(program);
+        }
         self.commands.push(command);
+    }
+
+    /// Leaves a program out of what else the line has.
+    fn pass(&mut self, program: Node<'_>) {
+        let before = self.text.get(self.passed..program.start_byte());
+        self.others += before.unwrap_or_default();
+        self.passed = self.passed.max(program.end_byte());
     }
 
     /// The words of a command that the parser takes for further targets of its redirections.
@@ -297,6 +330,22 @@ mod tests {
         ] {
             assert_eq!(words(text).concat(), ["git", "push"], "{text}");
         }
+    }
+
+    #[test]
+    fn what_else_a_line_has_is_all_but_its_programs() {
+        let check = |text: &str, others: &str, assigns: bool| {
+            let line = CommandLine::read(text);
+            let words: Vec<&str> = line.others.split_whitespace().collect();
+            assert_eq!(words.join(" "), others, "{text}");
+            assert_eq!(line.assigns, assigns, "{text}");
+        };
+        check("cargo test && git push", "test push", false);
+        check("(cargo test; git push)", "( test; push)", false);
+        check("X=1 git push", "X=1 push", true);
+        check("$X git push", "$X git push", false);
+        check("sh <<E\ncurl x\nE", "<<E curl x E", false);
+        check("sh -c 'git push", "-c 'git push", false);
     }
 
     #[test]

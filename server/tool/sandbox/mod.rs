@@ -19,6 +19,7 @@
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
+//! | `known_programs` | programs of which something is known, by name and subcommand |
 //! | `plain`, `line`, `started` | the commands of a line: exactly, as far as a parser finds them, and those in arguments |
 
 use std::{
@@ -51,6 +52,7 @@ mod git_named;
 pub mod hosts;
 mod inside;
 pub(super) mod inside_lock;
+mod known_programs;
 pub(super) mod layout;
 mod line;
 mod listed_folder;
@@ -169,7 +171,7 @@ impl CommandDecision {
             (Confinement::Outside(why), _) => Some(why.clone()),
             (_, Verdict::Ask(rule)) => Some(format!("your rule `{rule}` asks")),
             (_, Verdict::Unread(rule)) => Some(format!(
-                "your rule `{rule}` may apply to a part of the command that Aside cannot read"
+                "your rule `{rule}` may apply to something that the command starts"
             )),
             _ => None,
         };

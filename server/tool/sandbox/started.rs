@@ -1,23 +1,131 @@
 //! Matching of `deny` and `ask` rules against the programs that a command may start.
 //!
 //! An `allow` rule matches the words as they are written. A `deny` or `ask` rule also matches other spellings of the
-//! same: a program's path, a program behind `env` and the like, options in between, or text for a shell. Such a match
-//! may be too broad and is never complete; only the sandbox confines a program.
+//! same: a program's path, a program behind `env` and the like, options in between, or text for a shell. Where the words
+//! of a rule stand anywhere else in a line, it may apply, unless all programs of the line are known to start no other.
+//! Such a match may be too broad and is never complete; only the sandbox confines a program.
 
 use std::path::Path;
 
-use super::line::{CommandLine, SeenCommand};
+use super::{
+    known_programs::{KnownPrograms, rule_for},
+    line::{CommandLine, SeenCommand},
+};
 
 /// Programs that start the program in their arguments.
 const STARTERS: &[&str] = &[
-    "builtin", "busybox", "chroot", "chrt", "command", "doas", "env", "exec", "ionice", "nice",
-    "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout",
-    "unshare", "watch", "xargs",
+    "alias",
+    "builtin",
+    "busybox",
+    "bwrap",
+    "chroot",
+    "chrt",
+    "command",
+    "coproc",
+    "dbus-run-session",
+    "doas",
+    "env",
+    "exec",
+    "fakeroot",
+    "firejail",
+    "ionice",
+    "ltrace",
+    "nice",
+    "nohup",
+    "npx",
+    "nsenter",
+    "numactl",
+    "parallel",
+    "prlimit",
+    "runuser",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "stdbuf",
+    "strace",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "toybox",
+    "trap",
+    "unshare",
+    "valgrind",
+    "watch",
+    "xargs",
+    "xvfb-run",
 ];
-/// Programs that take a command line after `-c`.
-const SHELLS: &[&str] = &[
-    "ash", "bash", "dash", "fish", "flock", "ksh", "runuser", "script", "sh", "su", "zsh",
+/// Those of them that add words of their input.
+const ADDERS: &[&str] = &["parallel", "xargs"];
+/// Programs that start no other, whatever their arguments say.
+const QUIET: KnownPrograms = &[
+    ("[", &[]),
+    ("basename", &[]),
+    ("cat", &[]),
+    ("cd", &[]),
+    ("chmod", &[]),
+    ("cmp", &[]),
+    ("cp", &[]),
+    ("cut", &[]),
+    ("date", &[]),
+    ("df", &[]),
+    ("diff", &[]),
+    ("dirname", &[]),
+    ("du", &[]),
+    ("echo", &[]),
+    ("egrep", &[]),
+    ("false", &[]),
+    ("fgrep", &[]),
+    ("file", &[]),
+    (
+        "git",
+        &[
+            "add",
+            "blame",
+            "branch",
+            "commit",
+            "diff",
+            "log",
+            "ls-files",
+            "mv",
+            "rev-parse",
+            "rm",
+            "show",
+            "status",
+            "tag",
+        ],
+    ),
+    ("grep", &[]),
+    ("head", &[]),
+    ("ls", &[]),
+    ("mkdir", &[]),
+    ("mv", &[]),
+    ("nl", &[]),
+    ("printf", &[]),
+    ("pwd", &[]),
+    ("readlink", &[]),
+    ("realpath", &[]),
+    ("rm", &[]),
+    ("rmdir", &[]),
+    ("sleep", &[]),
+    ("stat", &[]),
+    ("tail", &[]),
+    ("test", &[]),
+    ("touch", &[]),
+    ("tr", &[]),
+    ("tree", &[]),
+    ("true", &[]),
+    ("type", &[]),
+    ("uniq", &[]),
+    ("wc", &[]),
+    ("which", &[]),
 ];
+/// Programs that take a command line after `-c`, or else from a script or their input.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+/// Other programs that take a command line after `-c`.
+const LINE_TAKERS: &[&str] = &["flock", "runuser", "script", "su"];
 /// Programs whose arguments, joined by blanks, are a command line.
 const JOINERS: &[&str] = &["eval", "watch", "parallel"];
 /// Maximum nesting of command lines in arguments.
@@ -27,6 +135,8 @@ const DEEP: usize = 4;
 pub(super) struct Started {
     commands: Vec<SeenCommand>,
     is_complete: bool,
+    /// Words of the line that may be a program or its arguments, although nothing tells.
+    loose: Vec<String>,
 }
 
 /// Match of a rule with the programs of a line.
@@ -46,6 +156,10 @@ impl Started {
         let mut all = Self {
             commands: line.commands.clone(),
             is_complete: line.is_complete,
+            loose: match is_quiet(line) {
+                true => Vec::new(),
+                false => loose_words(&line.others),
+            },
         };
         let mut from = 0;
         for depth in 0..=DEEP {
@@ -70,9 +184,40 @@ impl Started {
             return RuleMatch::No;
         };
         let matches = self.commands.iter().map(|it| matches(program, does, it));
-        let unread = [RuleMatch::No, RuleMatch::Perhaps][usize::from(!self.is_complete)];
+        let may_cover = !self.is_complete || self.names(program, does);
+        let unread = [RuleMatch::No, RuleMatch::Perhaps][usize::from(may_cover)];
         matches.max().unwrap_or(RuleMatch::No).max(unread)
     }
+
+    /// Whether the words of a rule stand anywhere in the line, where its programs may start others.
+    fn names(&self, program: &str, does: &[&str]) -> bool {
+        let is_program = |word: &String| {
+            // An option may hold the program: `tar -Icurl`.
+            let is_option = word.starts_with('-') && !word.starts_with("--");
+            word == program || name(word) == program || (is_option && word.ends_with(program))
+        };
+        self.loose.iter().any(is_program)
+            && does
+                .iter()
+                .all(|it| self.loose.iter().any(|word| word == it))
+    }
+}
+
+/// Whether no program of a line starts another.
+fn is_quiet(line: &CommandLine) -> bool {
+    let is_quiet = |command: &SeenCommand| rule_for(&command.words, QUIET).is_some();
+    !line.assigns && line.commands.iter().all(is_quiet)
+}
+
+/// The words of a text, whatever quotes and signs stand around them.
+fn loose_words(text: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", "").replace(['\'', '"', '\\'], "");
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-+./".contains(letter);
+    let words = joined.split(|letter| !is_part(letter));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Matches a rule with a command and the programs that the command starts.
@@ -88,11 +233,16 @@ fn matches(program: &str, does: &[&str], command: &SeenCommand) -> RuleMatch {
     if starts.iter().filter(is_named).any(covers) {
         return RuleMatch::Yes;
     }
-    // The next word, which could not be read, may be the program or belong to it.
-    let is_open = |at: &usize| at + 1 == words.len() && STARTERS.contains(&name(&words[*at]));
+    // The next word, which could not be read, may be the program or belong to it; one before may be the starter's own.
+    let is_open = |at: &usize| {
+        let args = &words[at + 1..];
+        STARTERS.contains(&name(&words[*at])) && args.len() <= skippable(args) + 1
+    };
     let may_cover = |at: &usize| is_named(&at) && may_follow(&names, &words[at + 1..]);
-    let may_cover = words.is_empty() || starts.iter().any(|at| is_open(at) || may_cover(at));
-    match !command.is_whole && may_cover {
+    let is_added = starts.iter().any(|at| ADDERS.contains(&name(&words[*at])));
+    let is_open = !command.is_whole && (words.is_empty() || starts.iter().any(is_open));
+    let goes_on = !command.is_whole || is_added;
+    match is_open || (goes_on && starts.iter().any(may_cover)) {
         true => RuleMatch::Perhaps,
         false => RuleMatch::No,
     }
@@ -137,7 +287,8 @@ fn skippable(words: &[String]) -> usize {
     let mut after_option = false;
     let is_skipped = |word: &&String| {
         let is_option = word.starts_with('-');
-        let is_other = word.contains('=') || word.starts_with(|c: char| c.is_ascii_digit());
+        let digits = word.strip_prefix('.').unwrap_or(word);
+        let is_other = word.contains('=') || digits.starts_with(|c: char| c.is_ascii_digit());
         let may_be_value = after_option;
         after_option = is_option;
         is_option || is_other || may_be_value
@@ -156,22 +307,29 @@ fn text_of(command: &SeenCommand) -> Option<Option<String>> {
     }
     let shell = starts.into_iter().rev().find(|at| {
         let name = name(&words[*at]);
-        SHELLS.contains(&name) || JOINERS.contains(&name)
+        [SHELLS, LINE_TAKERS, JOINERS]
+            .iter()
+            .any(|all| all.contains(&name))
     })?;
     let args = &words[shell + 1..];
     if JOINERS.contains(&name(&words[shell])) {
         return Some(command.is_whole.then(|| args.join(" ")));
     }
-    let is_text =
-        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-    match args.iter().position(is_text) {
+    let has = |word: &String, letter: char| {
+        word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+    };
+    let is_option = |word: &&String| word.starts_with(['-', '+']);
+    let mut options = args.iter().take_while(is_option);
+    let has_script = args.iter().any(|it| !is_option(&it)) && !options.any(|it| has(it, 's'));
+    let reads_input = SHELLS.contains(&name(&words[shell])) && !has_script;
+    match args.iter().position(|it| has(it, 'c')) {
         Some(option) => Some(
             args[option + 1..]
                 .iter()
                 .find(|it| !it.starts_with('-'))
                 .cloned(),
         ),
-        None => (!command.is_whole).then_some(None),
+        None => (!command.is_whole || reads_input).then_some(None),
     }
 }
 
@@ -239,6 +397,27 @@ mod tests {
             "eval 'curl x'",
             "echo $(command curl x)",
             "cat list | xargs -n 1 curl",
+            "timeout .5 curl x",
+            "coproc curl x",
+            "taskset 1 curl x",
+            "nice -n5 curl x",
+            "ionice -c 3 curl x",
+            "chrt 5 curl x",
+            "setsid -w curl x",
+            "stdbuf -oL curl x",
+            "busybox curl x",
+            "strace -f -o f curl x",
+            "ltrace curl x",
+            "unshare -r curl x",
+            "systemd-run --user curl x",
+            "sudo -u ada curl x",
+            "doas curl x",
+            "command -p curl x",
+            "exec -a b curl x",
+            "time -p curl x",
+            "! curl x",
+            "{ curl x; }",
+            "f() { curl x; }; f",
         ] {
             let expected = match line.contains("$HOME") {
                 true => RuleMatch::Perhaps,
@@ -250,9 +429,12 @@ mod tests {
             "echo curl",
             "grep -r curl .",
             "curly",
-            "./x curl",
             "git log curl",
-            "sh curl",
+            "git commit -m 'Use curl'",
+            "cat >notes <<E\ncurl x\nE",
+            "cd curl && ls *.c",
+            "timeout 60 cargo test $X",
+            "cargo test --test curly",
             "rm *.txt",
             "for x in a b; do echo $x; done",
             "make -j $(nproc)",
@@ -284,6 +466,60 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_may_cover_a_program_that_is_named_where_others_are_started() {
+        for line in [
+            "bash -c -o pipefail 'curl x'",
+            "trap 'curl x' EXIT",
+            "eval -- 'curl x'",
+            "flock f curl x",
+            "chroot / curl x",
+            "find . -exec curl {} +",
+            "script -c 'curl x' f",
+            "su ada -c 'curl x'",
+            "ssh host curl x",
+            "alias c=curl\nc x",
+            "X=curl; $X x",
+            "EDITOR=curl git commit",
+            "for c in curl; do $c x; done",
+            "sh <<E\ncurl x\nE",
+            "sh <<<'curl x'",
+            "echo 'curl x' | sh",
+            "echo 'cu'rl | sh",
+            "echo curl >f; . ./f",
+            "cp /usr/bin/curl x && ./x y",
+            "python3 -c 'import os; os.system(\"curl x\")'",
+            "awk 'BEGIN { system(\"curl x\") }'",
+            "git -c alias.x='!curl y' x",
+            "git bisect run curl x",
+            "tar -Icurl -xf a",
+            "tar -xf a --to-command=curl",
+            "make SHELL=/usr/bin/curl",
+            "enable -f x y; y cu\\rl",
+            "/lib64/ld-linux-x86-64.so.2 /usr/bin/curl x",
+            "sh -c 'sh -c \"c\"u\"rl x\"'",
+            "./x curl",
+            "sh curl",
+        ] {
+            assert_ne!(matched("curl", line), RuleMatch::No, "{line}");
+        }
+        for line in [
+            "cat list | xargs git",
+            "echo push | xargs git",
+            "flock f git push",
+            "trap 'git push' EXIT",
+        ] {
+            assert_ne!(matched("git push", line), RuleMatch::No, "{line}");
+        }
+        for line in [
+            "git stash push && cargo build",
+            "cargo build && git commit -m push",
+            "npm run push && git status",
+        ] {
+            assert_eq!(matched("git push", line), RuleMatch::No, "{line}");
+        }
+    }
+
+    #[test]
     fn a_rule_may_cover_what_cannot_be_read() {
         for line in [
             "git $X",
@@ -291,6 +527,13 @@ mod tests {
             "env $X",
             "sh -c \"$X\"",
             "eval $X",
+            "timeout 5 $X",
+            "timeout .5 $X push",
+            "flock f $X",
+            "env A=b $X",
+            "trap \"$X\" EXIT",
+            "printf x | sh",
+            "printf x | bash -s y",
             "g* push",
             "git 'push",
             "echo \\ # ; git push",
