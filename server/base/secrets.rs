@@ -16,39 +16,36 @@ use crate::{environment, visible::is_hidden};
 /// Places that hold secrets, in sections by the folder that they lie in.
 const PLACES: &str = include_str!("secrets/places.txt");
 
-const SECRET_NAMES: &[&str] = &[
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ecdsa_sk",
-    "id_ed25519",
-    "id_ed25519_sk",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".yarnrc.yml",
-    ".dockercfg",
-    ".my.cnf",
-    ".boto",
-    ".s3cfg",
-    ".vault-token",
-    ".terraformrc",
-    "credentials.tfrc.json",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    "shadow",
-    "shadow-",
-    "gshadow",
-    "gshadow-",
-    "master.passwd",
-    "krb5.keytab",
+/// Files that usually hold secrets: their last names in lower case, in which a `*` stands for anything.
+#[rustfmt::skip]
+const SECRET_FILES: &[&str] = &[
+    // Variables, and values that are kept out of a repository
+    ".env*", "*.env", "*.env.dev", "*.env.development", "*.env.local", "*.env.prod", "*.env.production", "*.env.staging",
+    ".flaskenv", ".dev.vars*", ".secret", ".secrets", "secret.y*ml", "*secrets.y*ml", "*secrets.json", "*secrets.toml",
+    "*secrets.ini", "*secrets.properties", "wp-config.php",
+    // Keys and certificates with keys
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.ppk", "*.pvk",
+    "*.pkcs12", "*.jks", "*.keystore", "*.bcfks", "*.keytab", "*.age", "*.ovpn", "wg*.conf", "*.publishsettings",
+    // Stores of passwords
+    "*.kdb", "*.kdbx", "*.psafe3", "*.1pif", "*.agilekeychain", "*.opvault", "passwords.csv", "passwords.txt",
+    ".vault_pass*", ".vault-pass*", "vault_pass*", "vault-pass*", ".vault-token",
+    // What programs log in with
+    ".netrc", "_netrc", ".pgpass", "pgpass.conf", "my.cnf", ".my.cnf", ".mylogin.cnf", ".htpasswd", "htpasswd", "auth.json",
+    ".git-credentials", ".git/config", ".npmrc", ".yarnrc.yml", ".pypirc", ".dockercfg", ".dockerconfigjson",
+    "kubeconfig", "*.kubeconfig", "kubeconfig*.y*ml", "k3s.yaml", ".boto", ".s3cfg", "rclone.conf", ".rclone.conf",
+    ".terraformrc", "terraform.rc", "credentials.tfrc.json", "*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*",
+    ".databrickscfg", ".sentryclirc", "credentials", "credentials.csv", "credentials.ini", "*credentials.json",
+    "credentials.toml", "credentials.xml", "credentials.y*ml", "*service-account*.json", "*service_account*.json",
+    "*serviceaccount*.json", "*client_secret*.json", "*client-secret*.json", "*firebase-adminsdk*.json", "oauth_creds.json",
+    "token.json", "token.pickle",
+    // What was typed
+    ".*_history",
+    // The system's
+    "shadow", "shadow-", "gshadow", "gshadow-", "master.passwd",
 ];
+
+/// Ends of names that tell that a file shows what another one looks like, and of public keys.
+const HARMLESS: &[&str] = &[".example", ".sample", ".template", ".dist", ".pub"];
 
 /// Folders whose files usually hold secrets. The names follow one another anywhere in a path.
 const SECRET_FOLDERS: &[&[&str]] = &[
@@ -67,19 +64,6 @@ const SECRET_FOLDERS: &[&[&str]] = &[
     &["etc", "sudoers.d"],
 ];
 
-const SECRET_ENDINGS: &[&str] = &[
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".p8",
-    ".ppk",
-    ".jks",
-    ".keystore",
-    ".kdbx",
-    ".age",
-];
-
 /// Whether reading this path needs permission.
 #[must_use]
 pub fn is_secret(path: &Path) -> bool {
@@ -90,11 +74,21 @@ pub fn is_secret(path: &Path) -> bool {
     let lies_in = |folder: &&[&str]| is_part(&names[..names.len() - 1], folder);
     // Public keys and known hosts in `.ssh` are not secret.
     let public = name.ends_with(".pub") || name == "known_hosts";
-    name.starts_with(".env")
-        || (!public && SECRET_FOLDERS.iter().any(lies_in))
-        || SECRET_NAMES.contains(&name.as_str())
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || (!public && lies_in_place(path))
+    let harmless = HARMLESS.iter().any(|end| name.ends_with(end));
+    (!harmless && is_secret_file(&names))
+        || (!public && (SECRET_FOLDERS.iter().any(lies_in) || lies_in_place(path)))
+}
+
+/// Whether the last of these names are those of a file that usually holds secrets.
+fn is_secret_file(names: &[String]) -> bool {
+    let fits_end = |file: &&str| {
+        let parts: Vec<&str> = file.split('/').collect();
+        let start = names.len().checked_sub(parts.len());
+        start.is_some_and(|start| is_part(&names[start..], &parts))
+    };
+    // A key of any name has none for its kind, as `id_map.rs` has.
+    let is_key = |name: &String| name.starts_with("id_") && !name.contains('.');
+    names.last().is_some_and(is_key) || SECRET_FILES.iter().any(fits_end)
 }
 
 /// Whether a path lies in one of the user's own places of secrets, as they were when this was asked first.
@@ -194,12 +188,14 @@ pub fn is_part(names: &[String], place: &[&str]) -> bool {
 
 /// Whether a name is the one of a table, in which a `*` stands for anything.
 fn fits(name: &str, part: &str) -> bool {
-    match part.split_once('*') {
-        None => name == part,
-        Some((start, end)) => {
-            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        }
-    }
+    let Some((start, rest)) = part.split_once('*') else {
+        return name == part;
+    };
+    let Some(name) = name.strip_prefix(start) else {
+        return false;
+    };
+    let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+    ends.any(|at| fits(&name[at..], rest))
 }
 
 /// The names of a path as a forgiving file system would compare them: lower case, without invisible
@@ -248,6 +244,85 @@ mod tests {
         check(".ssh/known_hosts", false);
         check("src/shadow.rs", false);
         check("docs/.config/gh", false);
+    }
+
+    #[test]
+    fn files_that_usually_hold_secrets_are_known_by_name() {
+        for name in [
+            "prod.env",
+            "a/app.env.local",
+            ".dev.vars",
+            "terraform.tfvars",
+            "prod.auto.tfvars.json",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            "kubeconfig",
+            "stage.kubeconfig",
+            "credentials.json",
+            "gcp-credentials.json",
+            "credentials",
+            "service-account.json",
+            "my-service_account-2.json",
+            "app-firebase-adminsdk-x1.json",
+            "client_secret_7.json",
+            ".git/config",
+            "sub/.GIT/config",
+            ".npmrc",
+            ".pypirc",
+            ".netrc",
+            "a.kdbx",
+            "a.p12",
+            "a.jks",
+            "id_work",
+            "id_ed25519_github",
+            "id_rsa.old",
+            "secrets.yml",
+            "app-secrets.yaml",
+            ".htpasswd",
+            ".pgpass",
+            "my.cnf",
+            ".node_repl_history",
+            "auth.json",
+            "vpn.ovpn",
+        ] {
+            assert!(is_secret(Path::new(name)), "{name}");
+        }
+        for name in [
+            "prod.env.example",
+            ".env.example",
+            "a/.env.sample",
+            "terraform.tfvars.example",
+            "config.env.template",
+            "config/prod.env.js",
+            "environment.ts",
+            "id_map.rs",
+            "id_work.pub",
+            "id_ed25519.pub",
+            "credentials.rs",
+            "credentials_test.go",
+            "secrets.rs",
+            "kubeconfig.go",
+            "service-account.ts",
+            "git/config",
+            ".git/HEAD",
+            "config",
+            "tokens.json",
+            "main.tf",
+            "history",
+        ] {
+            assert!(!is_secret(Path::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_anything_each_time() {
+        let check = |name, part, expected| assert_eq!(fits(name, part), expected, "{name} {part}");
+        check("x.run.xml", "*.run.xml", true);
+        check("secrets.yaml", "*secrets.y*ml", true);
+        check("secrets.yml", "*secrets.y*ml", true);
+        check("secrets.y", "*secrets.y*ml", false);
+        check("aba", "ab*ba", false);
+        check("é", "*", true);
     }
 
     /// Makes these files, and checks which of them lie in a place of secrets.

@@ -156,9 +156,9 @@ const EDITED: &[EditedFile] = &[
         asks: false,
     },
     EditedFile {
-        name: "the settings themselves",
+        name: "the repository itself",
         prepare: "git config a.b c",
-        file: ".git/config",
+        file: ".git/HEAD",
         asks: true,
     },
     EditedFile {
