@@ -46,6 +46,30 @@ mod tests {
         check(".opencode/plugin/a.ts", Some("opencode"));
         check("opencode.jsonc", Some("opencode"));
         check("sub/.bazelrc", Some("Bazel"));
+        for place in [
+            ".bsp/sbt.json",
+            "hie.yaml",
+            ".luarc.json",
+            ".clangd",
+            "buildServer.json",
+            "rust-analyzer.toml",
+        ] {
+            check(place, Some("a language server"));
+        }
+        check(".mvn/wrapper/maven-wrapper.properties", Some("Maven"));
+        check(".mvn/wrapper/MavenWrapperDownloader.java", None);
+        check("gradle/wrapper/gradle-wrapper.jar", Some("Gradle"));
+        check("gradle/libs.versions.toml", None);
+        check("rust-toolchain.toml", Some("rustup"));
+        check(".tool-versions", Some("a version manager"));
+        check("mise.toml", Some("mise"));
+        check(".lazy.lua", Some("Neovim"));
+        check(".emacs.desktop", Some("Emacs"));
+        check(".project", Some("Eclipse"));
+        check("flake.nix", Some("Nix"));
+        check("flake.lock", None);
+        check("commitlint.config.js", Some("Git"));
+        check("compile_commands.json", None);
         check("gradlew", None);
         check("node_modules/.bin/x", None);
         check(".nvimrc", Some("Neovim"));

@@ -15,27 +15,45 @@ pub(super) const OWN: &[&str] = &["aside.toml", ".aside"];
 const PAGE: &str = include_str!("../sandbox/README.md");
 
 /// Folders of version control. Nothing above them can be moved, as hooks in them run every day.
-const REPOSITORIES: &[&str] = &[".git", "git~*", ".hg", ".jj", ".svn", ".bzr"];
+const REPOSITORIES: &[&str] = &[
+    ".git", "git~*", ".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", ".sl",
+];
 
 /// Places by the program that executes them. The names of a place follow one another anywhere in a path and cover
 /// everything beneath; a `*` in a name matches anything.
+///
+/// A place belongs here if a program by itself runs what it says when a person opens the folder, enters it or uses version
+/// control there, and if no build writes it. What a person starts, such as a `Makefile`, does not.
 #[rustfmt::skip]
 const CODE: &[(&str, &[&str])] = &[
     // `git~1` is the short name of `.git` on file systems that make those.
     ("Git", &[
         ".git", "git~*", ".gitmodules", ".gitconfig", ".config/git", ".githooks", ".git-hooks", ".git_hooks", ".husky",
         ".huskyrc*", "lefthook.*", ".lefthook*", "lefthook-local.*", ".pre-commit-config.*", ".overcommit.yml",
-        ".simple-git-hooks.*", "simple-git-hooks.*", ".lintstagedrc*", "lint-staged.config.*", "captainhook.json",
-        "grumphp.yml",
+        ".simple-git-hooks.*", "simple-git-hooks.*", ".lintstagedrc*", "lint-staged.config.*", ".commitlintrc*",
+        "commitlint.config.*", "captainhook.json", "grumphp.yml", "prek.toml", "hk.pkl", "rusty-hook.toml",
+        ".rusty-hook.toml", ".cargo-husky", ".trunk/trunk.yaml",
     ]),
     ("Mercurial", &[".hg", ".hgrc"]),
     ("Jujutsu", &[".jj"]),
     ("Subversion", &[".svn"]),
     ("Breezy", &[".bzr"]),
+    ("Darcs", &["_darcs"]),
+    ("Pijul", &[".pijul"]),
+    ("Sapling", &[".sl"]),
     ("Cargo", &[".cargo/config.toml", ".cargo/config"]),
-    ("Bazel", &[".bazelrc"]),
+    ("rustup", &["rust-toolchain", "rust-toolchain.toml"]),
+    ("Bazel", &["*.bazelrc", ".bazeliskrc", ".bazelversion", "tools/bazel"]),
     ("Buck", &[".buckconfig*"]),
-    ("Maven", &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
+    ("Maven", &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml", ".mvn/wrapper/maven-wrapper.*"]),
+    ("Gradle", &["gradle/wrapper/gradle-wrapper.*"]),
+    ("sbt", &[".jvmopts", ".sbtopts"]),
+    ("Nix", &["flake.nix", "shell.nix", "devenv.nix", "devenv.local.nix", "devbox.json"]),
+    // What an editor starts for a language.
+    ("a language server", &[
+        ".bsp", "buildserver.json", ".sourcekit-lsp", "hie.yaml", ".luarc.json*", ".clangd", "rust-analyzer.toml",
+        ".rust-analyzer.toml", "rust-project.json", ".rust-project.json", ".merlin", "omnisharp.json", ".phpactor.*",
+    ]),
     ("npm", &[".npmrc"]),
     ("Yarn", &[".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".yarn/sdks"]),
     ("pnpm", &[".pnpmfile.*"]),
@@ -43,8 +61,8 @@ const CODE: &[(&str, &[&str])] = &[
     ("an assistant", &[
         ".mcp.json", ".mcp", ".agent", ".amazonq", ".amp", ".antigravity", ".augment", ".cline", ".clinerules", ".codebuddy",
         ".copilot", ".github/hooks", ".crush", "crush.json", ".crush.json", ".factory", ".goose", ".iflow", ".junie",
-        ".kilocode", ".kimi", ".lingma", ".openhands", ".roo", ".roomodes", ".tabnine", ".trae", ".vibe", ".warp",
-        ".zencoder",
+        ".kilocode", ".kimi", ".lingma", ".openhands", ".qodo", ".roo", ".roomodes", ".rovodev", ".tabnine", ".trae", ".vibe",
+        ".warp", ".zencoder",
     ]),
     ("Claude", &[".claude", ".claude.json"]),
     ("Codex", &[".codex"]),
@@ -56,24 +74,35 @@ const CODE: &[(&str, &[&str])] = &[
     ("opencode", &[".opencode", "opencode.json", "opencode.jsonc"]),
     ("Qwen Code", &[".qwen"]),
     ("Aider", &[".aider*"]),
-    ("VS Code", &[".vscode", ".vscode-*", "*.code-workspace"]),
-    ("a development container", &[".devcontainer", ".devcontainer.json", ".gitpod.yml", ".codesandbox", ".idx", ".replit"]),
-    ("Visual Studio", &[".vs"]),
+    ("VS Code", &[".vscode", ".vscode-*", "*.code-workspace", ".theia"]),
+    ("a development container", &[
+        ".devcontainer", ".devcontainer.json", ".gitpod.yml", ".codesandbox", ".idx", ".replit", ".devfile.yaml", "devfile.yaml",
+        ".stackblitzrc",
+    ]),
+    ("Visual Studio", &[".vs", "*.vs.json"]),
     // Run configurations that are shared, usually in `.run`.
-    ("an editor of JetBrains", &[".idea", "*.run.xml", ".fleet"]),
-    ("Eclipse", &[".externaltoolbuilders"]),
+    ("an editor of JetBrains", &[".idea", "*.run.xml", "*.ipr", "*.iws", ".fleet"]),
+    ("Eclipse", &[".externaltoolbuilders", ".project", ".factorypath"]),
     ("Zed", &[".zed"]),
     ("Helix", &[".helix"]),
     ("Nova", &[".nova"]),
+    ("Lapce", &[".lapce"]),
+    ("Kate", &[".kateproject*"]),
     ("Sublime Text", &["*.sublime-project", "*.sublime-build"]),
     ("Lite XL", &[".lite_project.lua"]),
-    ("Neovim", &[".nvim*", ".config/nvim", ".neoconf.json"]),
-    ("Vim", &[".exrc", ".vim", ".vimrc*", "_vimrc", ".gvimrc", ".lvimrc", ".local.vimrc", ".vimspector.json"]),
+    ("Neovim", &[".nvim*", ".config/nvim", ".neoconf.json", ".lazy.lua", ".nlsp-settings"]),
+    ("Vim", &[
+        ".exrc*", "_exrc", ".vim", ".vimrc*", "_vimrc", ".gvimrc", ".lvimrc", ".local.vimrc", ".vimspector.json",
+        ".ycm_extra_conf.py",
+    ]),
     ("Kakoune", &[".kakrc", ".config/kak"]),
-    ("Emacs", &[".emacs", ".emacs.d", ".config/emacs", ".dir-locals*.el", ".projectile"]),
+    ("Emacs", &[".emacs*", ".config/emacs", ".dir-locals*.el", ".projectile"]),
     ("direnv", &[".envrc*", ".direnv", ".config/direnv"]),
     ("mise", &["mise.toml", "mise.*.toml", ".mise.toml", ".mise.*.toml", ".mise", "mise/config*.toml", ".rtx.toml"]),
-    ("a version manager", &[".asdfrc", ".rvmrc", ".phpbrewrc", ".shadowenv.d", ".autoenv*", ".config/mise*"]),
+    ("a version manager", &[
+        ".tool-versions", ".asdfrc", ".prototools", ".rvmrc", ".phpbrewrc", ".shadowenv.d", ".autoenv*", ".ondirrc",
+        ".config/mise*",
+    ]),
     ("a shell", &[
         ".cargo/bin", ".cargo/env*", ".bashrc*", ".bash_*", ".profile", ".zshrc*", ".zshenv", ".zprofile", ".zlogin",
         ".zlogout", ".zsh", ".oh-my-zsh", ".config/zsh", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout",
