@@ -3,7 +3,7 @@
 //! A program is started for each run of a call, reads one JSON object on its standard input and writes an outcome, or
 //! plain text, on its standard output. It runs inside the sandbox and under the supervisor, as commands do.
 
-use std::{ffi::OsString, io::Read, path::Path, sync::Arc};
+use std::{ffi::OsString, io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -222,16 +222,41 @@ fn programs(root: &Path, command: &[String]) -> Vec<String> {
     named.collect()
 }
 
-/// SHA-256 of a file that an approval is bound to; empty where there is none. One that is too large is another one each
-/// time.
+/// SHA-256 of a file that an approval is bound to; empty where there is none. Of one that is too large, its state, which is
+/// another one after each change.
 fn digest_of(path: &Path) -> String {
-    let Ok(file) = regular::open(path) else {
-        return String::new();
-    };
-    match file.metadata() {
-        Ok(about) if about.len() <= PROGRAM => {
+    let looked = regular::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    match looked {
+        Ok((about, file)) if about.len() <= PROGRAM => {
             aside_base::digest::of_reader(file.take(PROGRAM)).unwrap_or_default()
         }
-        _ => format!("{:032x}", fastrand::u128(..)),
+        Ok((about, _)) => format!(
+            "{} {} {} {}.{:09}",
+            about.dev(),
+            about.ino(),
+            about.len(),
+            about.ctime(),
+            about.ctime_nsec()
+        ),
+        Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_is_bound_to_a_large_program_as_long_as_nobody_writes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tool");
+        let file = fs::File::create(&path).unwrap();
+        file.set_len(PROGRAM + 1).unwrap();
+        let before = digest_of(&path);
+        assert_eq!(digest_of(&path), before);
+        file.set_len(PROGRAM + 2).unwrap();
+        assert_ne!(digest_of(&path), before);
     }
 }

@@ -2,9 +2,10 @@
 //! settings.
 
 use std::{
+    ffi::OsStr,
     fs,
-    io::{Read, Write},
-    os::fd::OwnedFd,
+    io::{self, Read, Write},
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Component, Path, PathBuf},
 };
 
@@ -28,8 +29,8 @@ const KEPT: [&str; 9] = [
     "rebase-apply",
 ];
 
-/// Maximum size in bytes of a file that points to another part of a repository.
-const POINTER: u64 = 4096;
+/// Maximum size in bytes of a file that points to another part of a repository; Git takes no longer one.
+const POINTER: u64 = 1 << 20;
 /// Maximum size in bytes of the list of a rebase; a longer one is emptied.
 const REBASE_LIST: u64 = 4 << 20;
 /// The list of a rebase, in its folder.
@@ -73,7 +74,7 @@ fn is_strange(place: &Path) -> bool {
 /// Creates the folder `hooks` and empty settings of worktrees where they are missing, so that no command can create them.
 /// Returns whether they are there.
 pub(super) fn close(repository: &Path) -> bool {
-    let worktrees = folders(&repository.join("worktrees"));
+    let (worktrees, _) = folders(&repository.join("worktrees"));
     let mut all = worktrees.iter().map(PathBuf::as_path).chain([repository]);
     let has_hooks = make_in(repository, |folder| {
         rustix::fs::mkdirat(folder, "hooks", Mode::from_raw_mode(0o777))
@@ -170,34 +171,50 @@ pub(super) fn disarm(place: &Path) -> bool {
 /// workspace's own.
 pub(super) fn of_worktree(root: &Path) -> Option<PathBuf> {
     let own = root.join(".git");
-    let part = root.join(pointer(&own)?.strip_prefix("gitdir:")?.trim());
+    let part = root.join(pointer(&own, GITDIR).ok()?);
     let part = part.canonicalize().ok()?;
     // Only Git, or a program that may write there anyway, can have made this pointer back.
-    let back = part.join(pointer(&part.join("gitdir"))?.trim());
+    let back = part.join(pointer(&part.join("gitdir"), "").ok()?);
     if back.canonicalize().ok()? != own.canonicalize().ok()? {
         return None;
     }
-    let repository = part.join(pointer(&part.join("commondir"))?.trim());
+    let repository = part.join(pointer(&part.join("commondir"), "").ok()?);
     let repository = repository.canonicalize().ok()?;
     let fits = part.parent() == Some(&repository.join("worktrees")) && is_repository(&repository);
     (fits && !repository.starts_with(root)).then_some(repository)
 }
 
-/// The text of a file that points to another part of a repository.
-pub(super) fn pointer(file: &Path) -> Option<String> {
-    let mut text = String::new();
-    let file = regular::open(file).ok()?;
-    file.take(POINTER).read_to_string(&mut text).ok()?;
-    Some(text)
+/// How a file begins that points to a repository.
+pub(super) const GITDIR: &str = "gitdir: ";
+
+/// The path in a file that points to another part of a repository, behind this beginning. As for Git, ends of lines behind
+/// it do not count, nor what follows a NUL.
+///
+/// # Errors
+/// Fails if the file is not there, cannot be read, or begins otherwise.
+pub(super) fn pointer(file: &Path, start: &str) -> io::Result<PathBuf> {
+    let text = regular::read(file, POINTER)?;
+    let path = text.strip_prefix(start.as_bytes());
+    let path = path.ok_or(io::ErrorKind::InvalidData)?;
+    let length = path.iter().rposition(|byte| !b"\r\n".contains(byte));
+    let path = &path[..length.map_or(0, |last| last + 1)];
+    let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(OsStr::from_bytes(path).into())
 }
 
 /// The repository itself and the folders of its worktrees and submodules, and whether these are all.
 fn parts(repository: &Path) -> (Vec<PathBuf>, bool) {
     let mut parts = vec![repository.to_owned()];
-    parts.extend(folders(&repository.join("worktrees")));
+    let (worktrees, mut are_all) = folders(&repository.join("worktrees"));
+    parts.extend(worktrees);
     let mut level = vec![repository.join("modules")];
     for _ in 0..DEPTH {
-        let below: Vec<PathBuf> = level.iter().flat_map(|it| folders(it)).collect();
+        let mut below = Vec::new();
+        for folder in &level {
+            let (inner, is_whole) = folders(folder);
+            below.extend(inner);
+            are_all &= is_whole;
+        }
         let (repositories, others) = below.into_iter().partition(|it| is_repository(it));
         parts.extend(repositories);
         level = others;
@@ -206,15 +223,34 @@ fn parts(repository: &Path) -> (Vec<PathBuf>, bool) {
         }
     }
     // What is left may hold further ones.
-    let is_whole = parts.len() <= MOST && level.iter().all(|it| folders(it).is_empty());
+    let is_empty = |folder: &PathBuf| folders(folder) == (Vec::new(), true);
+    let is_whole = are_all && parts.len() <= MOST && level.iter().all(is_empty);
     parts.truncate(MOST);
     (parts, is_whole)
 }
 
-fn folders(of: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(of).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).take(MOST + 1).collect()
+/// The folders in a folder, and whether these are all. One that is not there has none.
+fn folders(of: &Path) -> (Vec<PathBuf>, bool) {
+    let entries = match fs::read_dir(of) {
+        Ok(entries) => entries,
+        Err(error) => return (Vec::new(), is_no_folder(&error)),
+    };
+    let (mut folders, mut are_all) = (Vec::new(), true);
+    for entry in entries {
+        match entry.and_then(|entry| Ok((entry.file_type()?.is_dir(), entry.path()))) {
+            Ok((true, _)) if folders.len() > MOST => return (folders, false),
+            Ok((true, path)) => folders.push(path),
+            Ok((false, _)) => {}
+            Err(_) => are_all = false,
+        }
+    }
+    (folders, are_all)
+}
+
+/// Whether a folder cannot be listed because there is none.
+fn is_no_folder(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    kinds.contains(&error.kind())
 }
 
 #[cfg(test)]
@@ -282,6 +318,28 @@ mod tests {
         assert!(!disarm(&at("rebase-merge")));
         let mine = fs::read_to_string(at("outside/git-rebase-todo")).unwrap();
         assert_eq!(mine, "exec mine\n");
+    }
+
+    #[test]
+    fn a_pointer_is_read_as_git_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".git");
+        let check = |text: &[u8], expected: Option<&[u8]>| {
+            fs::write(&file, text).unwrap();
+            let read = pointer(&file, GITDIR).ok();
+            let read = read.as_ref().map(|path| path.as_os_str().as_bytes());
+            assert_eq!(read, expected, "{}", String::from_utf8_lossy(text));
+        };
+        check(b"gitdir: ../x\r\n\n", Some(b"../x"));
+        check(b"gitdir: b\xfc cher \n", Some(b"b\xfc cher "));
+        check(b"gitdir:  x", Some(b" x"));
+        check(b"gitdir: x\0/y\n", Some(b"x"));
+        let long = [b"gitdir: ".as_slice(), &b"./".repeat(5000), b"x"].concat();
+        check(&long, Some(&long[8..]));
+        check(b"gitdir:x", None);
+        check(&b" ".repeat(POINTER as usize + 1), None);
+        fs::remove_file(&file).unwrap();
+        assert!(pointer(&file, GITDIR).is_err());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 use aside_base::{environment, regular};
 
 use super::{
-    git::{self, pointer},
+    git::{self, GITDIR, pointer},
     git_config::{GitSetting, settings},
     places::{OpenGap, Places, plain},
 };
@@ -57,7 +57,14 @@ pub(super) fn add(places: &mut Places, root: &Path, writable: &[PathBuf]) {
     let found = places
         .paths()
         .filter(|path| path.ends_with(".git") || git::is_repository(path));
-    let repositories: Vec<_> = found.cloned().chain(above).filter_map(repository).collect();
+    let all: Vec<PathBuf> = found.cloned().chain(above).collect();
+    let mut repositories = Vec::new();
+    for place in all {
+        match repository(&place) {
+            Ok(repository) => repositories.push(repository),
+            Err(gap) => places.gaps.extend(gap),
+        }
+    }
     for file in of_the_user() {
         add_file(places, &file, writable);
     }
@@ -91,24 +98,43 @@ fn add_file(places: &mut Places, file: &Path, writable: &[PathBuf]) {
 }
 
 /// The repository at a place: a folder, or what a file points to.
-fn repository(place: PathBuf) -> Option<NamingRepository> {
-    let above = place.parent()?;
+///
+/// # Errors
+/// The reason why there may be one that cannot be told, or nothing where there is none.
+fn repository(place: &Path) -> Result<NamingRepository, Option<OpenGap>> {
+    let above = place.parent().ok_or(None)?;
     let work = match place.ends_with(".git") {
         true => above.to_owned(),
-        false => place.clone(),
+        false => place.to_owned(),
     };
     let git = match place.is_dir() {
-        true => place,
-        false => above.join(pointer(&place)?.strip_prefix("gitdir:")?.trim()),
+        true => place.to_owned(),
+        false => {
+            let to = pointer(place, GITDIR);
+            above.join(to.map_err(|error| hindered(place, error.kind()))?)
+        }
     };
-    let git = git.canonicalize().ok()?;
-    Some(NamingRepository { git, work })
+    let git = git.canonicalize();
+    let git = git.map_err(|error| hindered(place, error.kind()))?;
+    Ok(NamingRepository { git, work })
+}
+
+/// The gap where a file that may name a repository cannot be followed, although its owner may.
+fn hindered(file: &Path, error: ErrorKind) -> Option<OpenGap> {
+    (error == ErrorKind::PermissionDenied).then(|| OpenGap::Unread(file.to_owned()))
 }
 
 impl NamingRepository {
     fn add(&self, places: &mut Places, writable: &[PathBuf]) {
-        let common = pointer(&self.git.join("commondir"));
-        let common = common.and_then(|to| self.git.join(to.trim()).canonicalize().ok());
+        let file = self.git.join("commondir");
+        let common = pointer(&file, "").and_then(|to| self.git.join(to).canonicalize());
+        let common = match common {
+            Ok(common) => Some(common),
+            Err(error) => {
+                places.gaps.extend(hindered(&file, error.kind()));
+                None
+            }
+        };
         let folders: BTreeSet<&PathBuf> = [&self.git].into_iter().chain(&common).collect();
         for folder in &folders {
             if is_within(folder, writable) && !places.covers(folder) {
@@ -145,7 +171,11 @@ impl NamingSettings<'_> {
     fn add(&self, places: &mut Places, mut files: Vec<PathBuf>) {
         // Aside has taken some out of its environment, as their names look secret.
         let variable = |name: &str| environment::variable(name).map(OsString::from);
-        for setting in of_variables(variable) {
+        let (named, are_all) = of_variables(variable);
+        if !are_all {
+            self.note(places);
+        }
+        for setting in named {
             self.add_setting(places, &setting, self.work, &mut files);
         }
         let mut at = 0;
@@ -339,12 +369,13 @@ fn of_the_user() -> impl Iterator<Item = PathBuf> {
     all.into_iter().flatten().chain(installed)
 }
 
-/// The settings that variables hold.
-fn of_variables(value: impl Fn(&str) -> Option<OsString>) -> Vec<GitSetting> {
+/// The settings that variables hold, and whether these are all.
+fn of_variables(value: impl Fn(&str) -> Option<OsString>) -> (Vec<GitSetting>, bool) {
     let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
     let count = text("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
+    let count: usize = count.unwrap_or(0);
     let mut numbered: Vec<(String, String)> = Vec::new();
-    for at in 0..count.unwrap_or(0).min(FILES) {
+    for at in 0..count.min(FILES) {
         let key = text(&format!("GIT_CONFIG_KEY_{at}"));
         numbered.extend(key.zip(text(&format!("GIT_CONFIG_VALUE_{at}"))));
     }
@@ -357,11 +388,11 @@ fn of_variables(value: impl Fn(&str) -> Option<OsString>) -> Vec<GitSetting> {
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), text(name)?)));
     let all = numbered.into_iter().chain(pairs).chain(programs);
-    all.map(|(key, value)| GitSetting {
+    let all = all.map(|(key, value)| GitSetting {
         key: without_middle(&key),
         value,
-    })
-    .collect()
+    });
+    (all.collect(), count <= FILES)
 }
 
 /// A key as settings of files have it: in lower case, without what stands between section and name.
@@ -375,7 +406,10 @@ fn without_middle(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{
+        ffi::OsStr,
+        os::unix::{ffi::OsStrExt, fs::symlink},
+    };
 
     use super::*;
     use crate::sandbox::place_search::{ListedFolders, guarded};
@@ -452,7 +486,10 @@ mod tests {
             };
             Some(value.into())
         };
-        let read = of_variables(value);
+        let (read, are_all) = of_variables(value);
+        assert!(are_all);
+        let many = |name: &str| (name == "GIT_CONFIG_COUNT").then(|| "201".into());
+        assert!(!of_variables(many).1);
         let read: Vec<_> = read
             .iter()
             .map(|it| (it.key.as_str(), it.value.as_str()))
@@ -469,20 +506,22 @@ mod tests {
 
     #[test]
     fn a_repository_that_a_file_points_to_is_one_too() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for file in ["store/x/HEAD", "work/hooks/a"] {
-            let path = root.join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
+        for name in [&b"x"[..], b"b\xfccher "] {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().canonicalize().unwrap();
+            let store = root.join("store").join(OsStr::from_bytes(name));
+            for folder in [&store, &root.join("work/hooks")] {
+                fs::create_dir_all(folder).unwrap();
+            }
+            fs::write(store.join("config"), "[core]\nhooksPath = hooks\n").unwrap();
+            let pointer = [b"gitdir: ../store/", name, b"\n"].concat();
+            fs::write(root.join("work/.git"), pointer).unwrap();
+            let writable = [root.clone()];
+            let mut found = guarded(&root, &writable, &ListedFolders::default());
+            add(&mut found, &root, &writable);
+            let found: Vec<&Path> = found.paths().map(PathBuf::as_path).collect();
+            let expected = [store, root.join("work/.git"), root.join("work/hooks")];
+            assert_eq!(found, expected);
         }
-        fs::write(root.join("store/x/config"), "[core]\nhooksPath = hooks\n").unwrap();
-        fs::write(root.join("work/.git"), "gitdir: ../store/x\n").unwrap();
-        let writable = [root.clone()];
-        let mut found = guarded(&root, &writable, &ListedFolders::default());
-        add(&mut found, &root, &writable);
-        let found: Vec<&Path> = found.paths().map(PathBuf::as_path).collect();
-        let expected = ["store/x", "work/.git", "work/hooks"].map(|it| root.join(it));
-        assert_eq!(found, expected);
     }
 }

@@ -20,7 +20,8 @@ use aside_base::{
 const DEPTH: usize = 256;
 /// Maximum number of links to a place that does not exist yet.
 const LINKS: usize = 40;
-/// Maximum number of files in Aside's own folders that a file is compared with, and their depth.
+/// Maximum number of files in Aside's own folders that a file is compared with, and their depth. With more, it may be one
+/// of them.
 const FILES: usize = 20_000;
 const LEVELS: usize = 1;
 
@@ -105,14 +106,22 @@ impl Guard {
     }
 
     /// Whether a file is one of Aside's own by another name: the target of a link in a folder of Aside's own, or a hard
-    /// link to a file there.
-    pub(super) fn owns(&self, about: &fs::Metadata) -> bool {
+    /// link to a file there. None if that cannot be told.
+    pub(super) fn owns(&self, about: &fs::Metadata) -> Option<bool> {
+        self.owns_among(about, FILES)
+    }
+
+    fn owns_among(&self, about: &fs::Metadata, most: usize) -> Option<bool> {
         let mut files = HashSet::new();
+        let mut are_all = true;
         for folder in &self.own {
             files.extend(fs::metadata(folder).map(|about| FileId::of(&about)));
-            collect(folder, LEVELS, names(about) > 1, &mut files);
+            are_all &= collect(folder, LEVELS, names(about) > 1, most, &mut files);
         }
-        files.contains(&FileId::of(about))
+        match files.contains(&FileId::of(about)) {
+            true => Some(true),
+            false => are_all.then_some(false),
+        }
     }
 
     /// Whether a real path leads into a folder of Aside's own.
@@ -212,16 +221,67 @@ fn is_git_folder(step: &Step) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-/// Collects the targets of links in a folder, some levels down, and its plain files if wanted.
-fn collect(folder: &Path, levels: usize, plain: bool, files: &mut HashSet<FileId>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(kind) = entry.file_type() else {
+/// Collects the targets of links in a folder, some levels down, and its plain files if wanted. Returns whether these are
+/// all.
+fn collect(
+    folder: &Path,
+    levels: usize,
+    plain: bool,
+    most: usize,
+    files: &mut HashSet<FileId>,
+) -> bool {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return is_absent(&error),
+    };
+    let mut are_all = true;
+    for entry in entries {
+        let Ok((kind, entry)) = entry.and_then(|entry| Ok((entry.file_type()?, entry))) else {
+            are_all = false;
             continue;
         };
         if kind.is_dir() && levels > 0 {
-            collect(&entry.path(), levels - 1, plain, files);
-        } else if (kind.is_symlink() || (plain && kind.is_file())) && files.len() < FILES {
-            files.extend(fs::metadata(entry.path()).map(|about| FileId::of(&about)));
+            are_all &= collect(&entry.path(), levels - 1, plain, most, files);
+        } else if kind.is_symlink() || (plain && kind.is_file()) {
+            if files.len() >= most {
+                return false;
+            }
+            match fs::metadata(entry.path()) {
+                Ok(about) => drop(files.insert(FileId::of(&about))),
+                Err(error) => are_all &= is_absent(&error),
+            }
         }
+    }
+    are_all
+}
+
+/// Whether there is nothing, or no folder.
+fn is_absent(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    kinds.contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_not_all_files_of_aside_s_are_compared_nobody_can_tell() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("own/below")).unwrap();
+        for name in ["own/below/a", "own/below/b", "mine"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::hard_link(at("own/below/a"), at("a")).unwrap();
+        fs::hard_link(at("mine"), at("mine too")).unwrap();
+        let guard = Guard::new(vec![at("own"), at("absent")], None);
+        let owns = |name: &str, most| {
+            let about = fs::metadata(at(name)).unwrap();
+            guard.owns_among(&about, most)
+        };
+        assert_eq!(owns("a", 10), Some(true));
+        assert_eq!(owns("mine", 10), Some(false));
+        assert_eq!(owns("mine", 2), None);
     }
 }

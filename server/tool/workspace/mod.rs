@@ -339,15 +339,21 @@ impl Workspace {
         }
         let opened = old.as_ref().map(|old| old.file.metadata());
         let opened = opened.transpose().map_err(|error| refusal(path, &error))?;
-        if opened.as_ref().is_some_and(|about| self.guard.owns(about)) {
+        let owned = opened.as_ref().map(|about| self.guard.owns(about));
+        let owned = owned.unwrap_or(Some(false));
+        if owned == Some(true) {
             return Err(protected());
         }
         let guarded = opened.and_then(|about| protection::reason(&real, &about, &self.path));
+        let doubt = owned.is_none().then(|| {
+            let path = short_line(&real, 80);
+            format!("{path} may be a file of Aside's own, which cannot all be compared with it")
+        });
         let (folder, below) = self.nearest_folder(path, &real)?;
         let must_ask = self.may_write(path, &folder, below)?;
         let named = names::taken_by(&inside).or_else(|| names::taken_by(Path::new(&real)));
         let takes_code = named.map(|program| takes_code(&real, program)).or(must_ask);
-        let reasons: Vec<String> = takes_code.into_iter().chain(guarded).collect();
+        let reasons: Vec<String> = takes_code.into_iter().chain(guarded).chain(doubt).collect();
         Ok(WriteTarget {
             must_ask: (!reasons.is_empty()).then(|| reasons.join("; ")),
             path: real,
