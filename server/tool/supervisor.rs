@@ -40,6 +40,7 @@ use super::sandbox::{
 };
 
 pub(super) mod handed;
+mod hello;
 mod inside;
 mod processes;
 mod proxy;

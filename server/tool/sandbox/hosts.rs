@@ -7,9 +7,6 @@ use std::{
 
 use url::Host;
 
-/// Ports of a name without a port: HTTP and TLS.
-const PORTS: [u16; 2] = [80, 443];
-
 /// Metadata addresses of clouds that are not link-local: Alibaba, Azure, Oracle, Equinix.
 const METADATA: [Ipv4Addr; 4] = [
     Ipv4Addr::new(100, 100, 100, 200),
@@ -65,12 +62,9 @@ impl AllowedHost {
         Ok(Self { host, below, port })
     }
 
-    /// Whether this covers a host at a port.
-    pub(crate) fn fits(&self, host: &Host, port: u16) -> bool {
-        let is_port = match self.port {
-            Some(only) => only == port,
-            None => PORTS.contains(&port),
-        };
+    /// Whether this covers a host at a port. A rule without a port means the usual one.
+    pub(crate) fn fits(&self, host: &Host, port: u16, usual: u16) -> bool {
+        let is_port = self.port.unwrap_or(usual) == port;
         let is_host = match (&self.host, host) {
             (Host::Domain(above), Host::Domain(name)) if self.below => name
                 .strip_suffix(above.as_str())
@@ -194,26 +188,30 @@ mod tests {
 
     #[test]
     fn a_host_is_allowed_by_its_name_and_port() {
-        let check = |rule: &str, host: &str, port, expected| {
+        let check = |rule: &str, host: &str, port, usual, expected| {
             let rule = AllowedHost::parse(rule).unwrap();
             let host = host_of(host).unwrap();
-            assert_eq!(rule.fits(&host, port), expected, "{rule} {host}:{port}");
+            let fits = rule.fits(&host, port, usual);
+            assert_eq!(fits, expected, "{rule} {host}:{port}, usually {usual}");
         };
-        check("crates.io", "crates.io", 443, true);
-        check("crates.io", "CRATES.IO.", 80, true);
-        check("crates.io", "crates.io", 22, false);
-        check("crates.io", "static.crates.io", 443, false);
-        check("crates.io", "crates.io.example.com", 443, false);
-        check("*.npmjs.org", "registry.npmjs.org", 443, true);
-        check("*.npmjs.org", "a.b.npmjs.org", 443, true);
-        check("*.npmjs.org", "npmjs.org", 443, false);
-        check("*.npmjs.org", "evilnpmjs.org", 443, false);
-        check("git.example.com:8443", "git.example.com", 8443, true);
-        check("git.example.com:8443", "git.example.com", 443, false);
-        check("192.0.2.7", "192.0.2.7", 80, true);
-        check("192.0.2.7", "0xc0000207", 80, true);
-        check("[2001:db8::7]:1", "[2001:db8::7]", 1, true);
-        check("büro.example", "xn--bro-hoa.example", 443, true);
+        check("crates.io", "crates.io", 443, 443, true);
+        check("crates.io", "CRATES.IO.", 80, 80, true);
+        check("crates.io", "crates.io", 80, 443, false);
+        check("crates.io", "crates.io", 443, 80, false);
+        check("crates.io", "crates.io", 22, 443, false);
+        check("crates.io", "static.crates.io", 443, 443, false);
+        check("crates.io", "crates.io.example.com", 443, 443, false);
+        check("*.npmjs.org", "registry.npmjs.org", 443, 443, true);
+        check("*.npmjs.org", "a.b.npmjs.org", 443, 443, true);
+        check("*.npmjs.org", "npmjs.org", 443, 443, false);
+        check("*.npmjs.org", "evilnpmjs.org", 443, 443, false);
+        check("git.example.com:8443", "git.example.com", 8443, 443, true);
+        check("git.example.com:8443", "git.example.com", 8443, 80, true);
+        check("git.example.com:8443", "git.example.com", 443, 443, false);
+        check("192.0.2.7", "192.0.2.7", 80, 80, true);
+        check("192.0.2.7", "0xc0000207", 80, 80, true);
+        check("[2001:db8::7]:1", "[2001:db8::7]", 1, 443, true);
+        check("büro.example", "xn--bro-hoa.example", 443, 443, true);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! The proxy listens at a socket in the command's own network, so that no other process can reach it. A request for an
 //! allowed host is connected to one of its addresses. They are resolved once, so that the checked address is the
-//! connected one.
+//! connected one. At one address there may be other sites too: a plain request names the allowed one, and a tunnel begins
+//! with TLS for it.
 
 use std::{
     collections::BTreeSet,
@@ -20,6 +21,7 @@ use std::{
 use aside_base::lock;
 use url::{Host, Url};
 
+use super::hello;
 use crate::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
 
 /// Maximum size in bytes of a request's head.
@@ -30,6 +32,9 @@ const HEADERS: usize = 100;
 const MOST: usize = 64;
 /// Maximum number of refused hosts that the command's output names.
 const NAMED: usize = 10;
+/// Ports of a host that is allowed without one: of plain requests, and of tunnels.
+const PLAIN: u16 = 80;
+const TUNNEL: u16 = 443;
 /// Time limit for receiving a request and for connecting.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -45,8 +50,22 @@ struct Proxy {
 struct ProxyRequest {
     host: Host,
     port: u16,
-    /// Bytes to send first; `None` if the following data is passed on unchanged.
+    /// Bytes to send first; `None` for a tunnel.
     first: Option<Vec<u8>>,
+}
+
+impl ProxyRequest {
+    fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The port of a host that is allowed without one.
+    fn usual(&self) -> u16 {
+        match self.first {
+            Some(_) => PLAIN,
+            None => TUNNEL,
+        }
+    }
 }
 
 /// Refusal of a request: a status and its explanation.
@@ -112,18 +131,24 @@ impl Proxy {
         client.set_read_timeout(Some(PATIENCE))?;
         let reached = read_head(&mut client).and_then(|(head, rest)| {
             let wanted = wanted(&head, rest)?;
-            let server = self.reach(&wanted.host, wanted.port)?;
+            let server = self.reach(&wanted)?;
             Ok((wanted, server))
         });
         let (wanted, mut server) = match reached {
             Ok(reached) => reached,
             Err(denial) => return client.write_all(denial.response().as_bytes()),
         };
+        let first = match wanted.first {
+            Some(first) => first,
+            None => {
+                client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+                let name = wanted.name();
+                let hello = hello::read(&mut client, &wanted.host);
+                hello.inspect_err(|why| self.tell(&name, &Denial::tunnel(&name, why)))?
+            }
+        };
         client.set_read_timeout(None)?;
-        match wanted.first {
-            Some(first) => server.write_all(&first)?,
-            None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
-        }
+        server.write_all(&first)?;
         let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
         let up = thread::Builder::new().spawn(move || pass(&mut from, &mut to))?;
         pass(&mut server, &mut client);
@@ -132,15 +157,15 @@ impl Proxy {
     }
 
     /// Connects to a host that the user allowed.
-    fn reach(&self, host: &Host, port: u16) -> Result<TcpStream, Denial> {
-        let name = format!("{host}:{port}");
+    fn reach(&self, wanted: &ProxyRequest) -> Result<TcpStream, Denial> {
+        let (host, port, name) = (&wanted.host, wanted.port, wanted.name());
         let look_up = || {
             let text = host.to_string();
             let found = (text.trim_matches(['[', ']']), port).to_socket_addrs();
             found.map(Iterator::collect)
         };
-        let addresses =
-            addresses(&self.allowed, host, port, look_up).inspect_err(|it| self.tell(&name, it))?;
+        let addresses = addresses(&self.allowed, wanted, look_up);
+        let addresses = addresses.inspect_err(|it| self.tell(&name, it))?;
         let mut last = None;
         for address in addresses {
             match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -180,6 +205,13 @@ impl Denial {
         Self { status, why }
     }
 
+    fn tunnel(name: &str, why: &io::Error) -> Self {
+        Self {
+            status: "421 Misdirected Request",
+            why: format!("{name} was not reached: {why}"),
+        }
+    }
+
     fn unreached(name: &str, why: &str) -> Self {
         Self {
             status: "502 Bad Gateway",
@@ -200,15 +232,19 @@ impl Denial {
 /// The allowed addresses of a host.
 fn addresses(
     allowed: &[AllowedHost],
-    host: &Host,
-    port: u16,
+    wanted: &ProxyRequest,
     look_up: impl FnOnce() -> io::Result<Vec<SocketAddr>>,
 ) -> Result<Vec<SocketAddr>, Denial> {
-    if !allowed.iter().any(|rule| rule.fits(host, port)) {
-        let why = format!("{host}:{port} is none of the hosts that the user lets commands reach");
+    let (name, usual) = (wanted.name(), wanted.usual());
+    let mut rules = allowed.iter();
+    if !rules.any(|rule| rule.fits(&wanted.host, wanted.port, usual)) {
+        let way = match wanted.first {
+            Some(_) => "without TLS",
+            None => "by TLS",
+        };
+        let why = format!("{name} is none of the hosts that the user lets commands reach {way}");
         return Err(Denial::forbidden(why));
     }
-    let name = format!("{host}:{port}");
     let mut found = look_up().map_err(|error| Denial::unreached(&name, &error.to_string()))?;
     found.retain(|address| !is_refused(address.ip()));
     if found.is_empty() {
@@ -248,6 +284,14 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     let (Ok(_), Some(method), Some(target)) = (read, request.method, request.path) else {
         return Err(Denial::malformed("the request cannot be read"));
     };
+    let has = |name: &str| {
+        let mut headers = request.headers.iter();
+        headers.any(|it| it.name.eq_ignore_ascii_case(name))
+    };
+    // Programs differ in where such a request ends, so that a second one, for another site, could follow.
+    if has("content-length") && has("transfer-encoding") {
+        return Err(Denial::malformed("it says its length in two ways"));
+    }
     if method == "CONNECT" {
         let parts = split(target).and_then(|(host, port)| Some((host_of(host)?, port?)));
         let (host, port) = parts.ok_or_else(|| Denial::malformed("it names no host and port"))?;
@@ -285,7 +329,7 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     first.extend(rest);
     Ok(ProxyRequest {
         host,
-        port: url.port_or_known_default().unwrap_or(80),
+        port: url.port_or_known_default().unwrap_or(PLAIN),
         first: Some(first),
     })
 }
@@ -342,6 +386,7 @@ mod tests {
             "CONNECT crates.io HTTP/1.1\r\n\r\n",
             "CONNECT http://crates.io:443 HTTP/1.1\r\n\r\n",
             "\u{5}\u{1}\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         ] {
             assert!(text(wrong, "").is_err(), "{wrong}");
         }
@@ -363,12 +408,17 @@ mod tests {
     #[test]
     fn addresses_are_looked_up_once_and_looked_at() {
         let allowed = [AllowedHost::parse("in.example").unwrap()];
+        let tunnel = |host: &str, port| ProxyRequest {
+            host: host_of(host).unwrap(),
+            port,
+            first: None,
+        };
         let find = |host: &str, port, found: &[&str]| {
             let found = found
                 .iter()
                 .map(|it| format!("{it}:{port}").parse().unwrap());
             let found: Vec<SocketAddr> = found.collect();
-            let addresses = addresses(&allowed, &host_of(host).unwrap(), port, || Ok(found));
+            let addresses = addresses(&allowed, &tunnel(host, port), || Ok(found));
             let addresses = addresses.map_err(|denial| denial.status);
             addresses.map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
@@ -382,8 +432,9 @@ mod tests {
         assert_eq!(find("in.example", 443, &["127.0.0.1"]), forbidden);
         assert_eq!(find("in.example", 443, &["169.254.169.254"]), forbidden);
         assert_eq!(find("in.example", 22, &["192.0.2.7"]), forbidden);
+        assert_eq!(find("in.example", 80, &["192.0.2.7"]), forbidden);
         assert_eq!(find("out.example", 443, &["192.0.2.7"]), forbidden);
-        let not_looked_up = addresses(&allowed, &host_of("192.0.2.7").unwrap(), 443, || {
+        let not_looked_up = addresses(&allowed, &tunnel("192.0.2.7", 443), || {
             panic!("nobody asks for the address of a host that is not allowed")
         });
         assert!(not_looked_up.is_err());

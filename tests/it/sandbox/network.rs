@@ -53,7 +53,7 @@ other.kill()
 sys.exit(status)
 "#;
 
-const HOSTS: &str = "127.0.0.1 localhost inner.test\n198.51.100.7 allowed.test deep.below.test other.test\n\
+const HOSTS: &str = "127.0.0.1 localhost inner.test\n198.51.100.7 allowed.test deep.below.test other.test usual.test\n\
                      169.254.169.254 link.test\n198.51.100.1 own.test\n";
 
 /// Gets each URL by what the environment says.
@@ -68,19 +68,32 @@ for url in sys.argv[1:]:
         print(error)
 "#;
 
-/// Goes through the proxy as TLS does, and around it.
+/// Goes through the proxy as TLS does, and around it. The server that is reached knows no TLS, and says so.
 const TUNNEL: &str = r#"
-import socket
-def through(name):
+import socket, ssl
+def hello(name):
+    first = ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    try:
+        context.wrap_bio(ssl.MemoryBIO(), first, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError:
+        return first.read() + b"\r\n\r\n"
+def through(name, first):
     with socket.create_connection(("127.0.0.1", 3128), 20) as s:
         s.sendall(f"CONNECT {name} HTTP/1.1\r\n\r\n".encode())
         said = s.recv(4096).decode().splitlines()[0]
         if " 200 " in said:
-            s.sendall(b"GET /tunnel HTTP/1.0\r\nHost: x\r\n\r\n")
-            said += " " + s.makefile().read().splitlines()[-1]
+            s.sendall(first)
+            try:
+                said += " reached" if s.makefile("rb").read() else " closed"
+            except OSError:
+                said += " closed"
         print(said)
-for name in ["allowed.test:8080", "allowed.test:22", "other.test:8080", "198.51.100.7:8080"]:
-    through(name)
+through("allowed.test:8080", hello("allowed.test"))
+through("allowed.test:8080", hello("other.test"))
+through("allowed.test:8080", b"GET / HTTP/1.0\r\nHost: other.test\r\n\r\n")
+for name in ["allowed.test:22", "other.test:8080", "198.51.100.7:8080", "usual.test:80"]:
+    through(name, b"")
 try:
     socket.create_connection(("198.51.100.7", 8080), 20)
 except OSError as error:
@@ -101,7 +114,7 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             "own.test",
             "gone.test",
         ];
-        let names = names.map(|name| format!("'{name}:8080'")).join(", ");
+        let names = names.map(|name| format!("'{name}:8080', ")).concat() + "'usual.test'";
         world.user_config(&format!("[sandbox]\nhosts = [{names}]\n"));
         world.write("get.py", GET);
         world.write("tunnel.py", TUNNEL);
@@ -145,7 +158,7 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             .end()
             .exits(0);
         let log = world.log();
-        let none = "is none of the hosts that the user lets commands reach";
+        let none = "is none of the hosts that the user lets commands reach without TLS";
         let nowhere = "leads to this machine, to its link or nowhere, where no command is let";
         let expected = [
             "Exit status 0.",
@@ -168,7 +181,10 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             "{user:?}"
         );
         let expected = [
-            "HTTP/1.1 200 Connection established /tunnel of x: Connection refused",
+            "HTTP/1.1 200 Connection established reached",
+            "HTTP/1.1 200 Connection established closed",
+            "HTTP/1.1 200 Connection established closed",
+            "HTTP/1.1 403 Forbidden",
             "HTTP/1.1 403 Forbidden",
             "HTTP/1.1 403 Forbidden",
             "HTTP/1.1 403 Forbidden",
@@ -181,6 +197,9 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             .filter(|line| !line.starts_with('['))
             .collect();
         assert_eq!(told[1..], expected, "{user:?}");
+        let why =
+            "\n[The host allowed.test:8080 was not reached: the tunnel is for another site.]\n";
+        assert!(log.told("tunnel").contains(why), "{user:?}");
         let gone = log.told("gone");
         let told = "\n[The host gone.test:8080 was not reached: ";
         assert!(gone.contains(told), "{user:?}: {gone}");
