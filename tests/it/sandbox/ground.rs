@@ -135,17 +135,22 @@ impl SandboxedCall<'_> {
 
 /// The script of a model that makes these calls in one step.
 pub(crate) fn script(commands: &[SandboxedCall<'_>]) -> String {
-    let calls: String = commands.iter().map(SandboxedCall::scripted).collect();
-    format!(
-        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [\n{calls}]\n[[reply]]\nsay = [{{ text = 'Done.' }}]\n"
-    )
+    script_of_messages([commands])
 }
 
 /// The script of a model that makes these calls in one turn, one after another.
 pub(crate) fn script_of_steps(commands: &[SandboxedCall<'_>]) -> String {
-    let replies = commands.iter().enumerate().map(|(nth, call)| {
-        let (step, call) = (nth + 1, call.scripted());
-        format!("[[reply]]\nwhen = {{ step = {step} }}\nsay = [\n{call}]\n")
+    script_of_messages(commands.chunks(1))
+}
+
+/// The script of a model that makes the calls of each message at once, in one turn.
+pub(crate) fn script_of_messages<'a>(
+    messages: impl IntoIterator<Item = &'a [SandboxedCall<'a>]>,
+) -> String {
+    let replies = messages.into_iter().enumerate().map(|(nth, calls)| {
+        let calls: String = calls.iter().map(SandboxedCall::scripted).collect();
+        let step = nth + 1;
+        format!("[[reply]]\nwhen = {{ step = {step} }}\nsay = [\n{calls}]\n")
     });
     replies.collect::<String>() + "[[reply]]\nsay = [{ text = 'Done.' }]\n"
 }

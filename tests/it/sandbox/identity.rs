@@ -8,11 +8,15 @@ use std::{
     path::PathBuf,
 };
 
-use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
+use super::ground::{
+    SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_messages, users,
+};
 use crate::world::{EventLog, start};
 
 /// Commands that start in a race, where nothing is said.
 const RACES: usize = 20;
+/// Commands of one message, which holds so many calls and one more.
+const AT_ONCE: usize = 250;
 
 /// Exchanges two names without a moment in between.
 const EXCHANGE: &str = "import ctypes; c = ctypes.CDLL(None, use_errno=True)\n\
@@ -177,27 +181,34 @@ fn race(races: usize, by_another: bool) {
     ground.world.write("p/.bashrc", "");
     let home = ground.outside("");
     symlink(&home, ground.world.at("q")).unwrap();
-    // As long as a command takes, and some more.
-    let seconds = 1.0 + races as f64 * 0.05;
     let swap = format!(
-        "{EXCHANGE}import time\nend = time.time() + {seconds}\nwhile time.time() < end: exchange('p', 'q')\n"
+        "{EXCHANGE}import sys, time\nend = time.time() + float(sys.argv[1])\nwhile time.time() < end: exchange('p', 'q')\n"
     );
     ground.world.write("swap.py", &swap);
+    // As long as commands take, and some more.
+    let swapping = |commands: usize| {
+        let seconds = 1.0 + commands as f64 * 0.05;
+        call("swap", &format!("python3 swap.py {seconds}"))
+    };
     let probe = format!(
         "awk '{{ print $4 }}' /proc/self/mountinfo | grep -F '{}' && echo evil >>p/.profile && echo FOREIGN; echo ran",
         name_outside(&ground)
     );
     let ids: Vec<String> = (0..races).map(|it| format!("probe{it}")).collect();
-    let probes = ids.iter().map(|id| call(id, &probe));
-    let swap = call("swap", "python3 swap.py");
     let other = ground.world.folder().join("scripts/other.toml");
-    fs::write(&other, script(std::slice::from_ref(&swap))).unwrap();
+    fs::write(&other, script(&[swapping(races)])).unwrap();
     let other = format!("rehearsal/{}", other.display());
     let args = auto_run(&other, &[]);
     let running = by_another.then(|| start(&mut ground.command(program(), &args)));
-    let own = [swap].into_iter().filter(|_| !by_another);
-    let calls: Vec<_> = own.chain(probes).collect();
-    ground.run(&calls, &["--mode", "auto"]).exits(0);
+    let messages = ids.chunks(AT_ONCE).map(|ids| {
+        let own = Some(swapping(ids.len())).filter(|_| !by_another);
+        let probes = ids.iter().map(|id| call(id, &probe));
+        own.into_iter().chain(probes).collect::<Vec<_>>()
+    });
+    let messages: Vec<Vec<_>> = messages.collect();
+    let messages = messages.iter().map(Vec::as_slice);
+    let model = ground.world.script(&script_of_messages(messages));
+    ground.aside(&auto_run(&model, &[])).exits(0);
     drop(running);
     assert!(
         fs::read_dir(&home).unwrap().next().is_none(),
