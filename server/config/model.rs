@@ -33,21 +33,18 @@ pub enum ModelChoice {
 /// Providers that have a default model, in the order in which they are looked at.
 const WITH_DEFAULT: [&str; 3] = ["anthropic", "openai", "google"];
 
-/// The model of `assistant.model`; without one the default of the first provider whose key is in `env`, or is
-/// configured.
+/// The model of `assistant.model`; without one the default of the first provider that `has_key`.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the model that is set.
 pub fn choose_model(
     settings: &Settings,
-    env: &dyn Fn(&str) -> Option<String>,
+    has_key: &dyn Fn(&str) -> bool,
 ) -> Result<ModelChoice, String> {
     if let Some(id) = &settings.assistant.model {
         return ModelId::parse(id, settings).map(ModelChoice::Model);
     }
-    let found = WITH_DEFAULT
-        .into_iter()
-        .find(|name| key_is_there(name, settings, env));
+    let found = WITH_DEFAULT.into_iter().find(|name| has_key(name));
     Ok(found.map_or(ModelChoice::FirstOfOllama, ModelChoice::DefaultOf))
 }
 
@@ -70,13 +67,11 @@ pub fn key_is_there(
     usual.iter().any(|name| is_set(name))
 }
 
-/// The names of providers that could be asked: those with a key, those that the settings name, and Ollama, which may
-/// run here.
-pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+/// The names of providers that could be asked: those that `has_key`, those that the settings name, and Ollama, which
+/// may run here.
+pub fn usable_providers(settings: &Settings, has_key: &dyn Fn(&str) -> bool) -> Vec<String> {
     let known = KNOWN.iter().map(|known| known.name).filter(|name| {
-        *name == "ollama"
-            || settings.providers.contains_key(*name)
-            || key_is_there(name, settings, env)
+        *name == "ollama" || settings.providers.contains_key(*name) || has_key(name)
     });
     let own = settings.providers.keys().map(String::as_str);
     let own = own.filter(|name| known_as(name).is_none());
@@ -170,7 +165,7 @@ mod tests {
     fn check(settings: &str, vars: &[&str], expected: &str) {
         let settings: Settings = toml::from_str(settings).unwrap();
         let env = |name: &str| vars.contains(&name).then(|| "key".to_owned());
-        let found = match choose_model(&settings, &env) {
+        let found = match choose_model(&settings, &|name| key_is_there(name, &settings, &env)) {
             Ok(ModelChoice::Model(id)) => format!("{id} by {:?}", id.api),
             Ok(ModelChoice::DefaultOf(provider)) => format!("default of {provider}"),
             Ok(ModelChoice::FirstOfOllama) => "first of ollama".to_owned(),
@@ -211,7 +206,8 @@ mod tests {
         let check = |settings: &str, vars: &[&str], expected: &str| {
             let settings: Settings = toml::from_str(settings).unwrap();
             let env = |name: &str| vars.contains(&name).then(|| "key".to_owned());
-            assert_eq!(usable_providers(&settings, &env).join(" "), expected);
+            let has_key = |name: &str| key_is_there(name, &settings, &env);
+            assert_eq!(usable_providers(&settings, &has_key).join(" "), expected);
         };
         check("", &[], "ollama");
         check(

@@ -377,6 +377,20 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// Whether nothing is said but that it is on or off: a switch in one place of settings for a server of another.
+    pub fn is_switch(&self) -> bool {
+        let switch = Self {
+            enabled: self.enabled,
+            ..Self::default()
+        };
+        self.enabled.is_some() && *self == switch
+    }
+
+    /// Whether it is started.
+    pub fn is_on(&self) -> bool {
+        self.enabled != Some(false) && !self.is_switch()
+    }
+
     /// Whether it is started here, and kept together with its processes where that can be.
     pub fn is_kept(&self) -> bool {
         self.command.is_some() && self.enabled != Some(false) && self.pid_namespace != Some(false)

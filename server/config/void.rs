@@ -129,6 +129,7 @@ fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
             &["url"],
             "connects to nothing: the server is a program, its `command`; take one of the two out",
         ),
+        (None, None) if server.is_switch() => None,
         (None, None) => void(
             &[],
             "is no server: it has neither a `command` nor a `url`; give it one, or take it out",
@@ -306,6 +307,7 @@ mod tests {
             &[],
         );
         check(&server("args = ['x']"), &["`mcp.servers.db` is no server"]);
+        check(&server("enabled = false"), &[]);
         check(
             &server("command = 'db'\nurl = 'https://example.com'"),
             &["`mcp.servers.db.url` connects to nothing"],

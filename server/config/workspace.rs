@@ -188,7 +188,9 @@ impl Weaker<'_> {
                 | "cwd" | "pid_namespace",
                 ..,
             ] => KeyVerdict::Ignore,
-            ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {
+            // The user's switch counts for a server of the workspace, too, and does not make it the user's.
+            ["mcp", "servers", _, "enabled"] if self.is_set(path) => KeyVerdict::Ignore,
+            ["mcp", "servers", name, ..] if !self.has_server(name) => {
                 KeyVerdict::Define(DefinitionKind::McpServer, name)
             }
             _ => KeyVerdict::Ignore,
@@ -239,6 +241,13 @@ impl Weaker<'_> {
     fn is_defined(&self, tool: &str) -> bool {
         let of = |key| self.is_set(&["conversation", "tools", tool, key]);
         self.builtin.contains(tool) || of("source") || of("command")
+    }
+
+    /// Somebody else's server has this name.
+    fn has_server(&self, name: &str) -> bool {
+        let path = ["mcp", "servers", name].map(str::to_owned);
+        let mut keys = self.merged.below(&path);
+        keys.any(|(path, ..)| path.get(3).is_none_or(|key| key != "enabled"))
     }
 
     fn is_set(&self, path: &[&str]) -> bool {

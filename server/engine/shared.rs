@@ -15,7 +15,10 @@ use aside_base::{environment, private};
 use super::{
     conversations::Conversations,
     drive::durable::Durability,
-    models::{Models, key::Env},
+    models::{
+        Models,
+        key::{EnteredKeys, Env},
+    },
 };
 
 /// Folder that stands for a missing workspace. No workspace has a name that begins with a dot.
@@ -30,6 +33,7 @@ struct EngineParts {
     program: PathBuf,
     own_tools: Vec<Arc<dyn Tool>>,
     env: Env,
+    entered: EnteredKeys,
     models: OnceLock<Models>,
     conversations: Conversations,
     mcp: McpServers,
@@ -60,6 +64,7 @@ impl Engine {
             program,
             own_tools,
             env,
+            entered: EnteredKeys::default(),
             models: OnceLock::new(),
             mcp: McpServers::default(),
             namespaces: ProcessNamespaces::default(),
@@ -105,11 +110,18 @@ impl Engine {
             Models::new(
                 settings,
                 inner.env.clone(),
+                inner.entered.clone(),
                 inner.program.clone(),
                 inner.state_dir.clone(),
             )
         };
         inner.models.get_or_init(new).clone()
+    }
+
+    /// The keys that a person entered in an editor.
+    #[must_use]
+    pub fn entered_keys(&self) -> &EnteredKeys {
+        &self.0.entered
     }
 
     /// The MCP servers of the process. None is started before its tools are requested.

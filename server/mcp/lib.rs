@@ -78,6 +78,8 @@ pub struct ServerTools {
     pub name: String,
     /// Tools sorted by name and messages about tools that were left out, or the reason why there are no tools.
     pub tools: Result<OfferedTools, String>,
+    /// The end of what the server wrote to its standard error, for a person.
+    pub log: String,
 }
 
 /// Starts a login to a remote server.
@@ -119,6 +121,7 @@ impl McpServers {
             });
             ServerTools {
                 name: server.definition.name.clone(),
+                log: server.log(),
                 tools,
             }
         });

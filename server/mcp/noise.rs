@@ -25,9 +25,14 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum number of places in a line at which a message is looked for.
 const MAX_STARTS: usize = 16;
 
-/// The last output of a server that was not a message.
+/// Output of a server that is no message.
 #[derive(Debug, Default)]
-pub(super) struct Noise(Mutex<Option<String>>);
+pub(super) struct Noise {
+    /// The last line between its messages.
+    last: Mutex<Option<String>>,
+    /// The end of the standard error of its last start.
+    pub(super) errors: Arc<Mutex<Vec<u8>>>,
+}
 
 /// The members by which a line is a message, and of which kind.
 #[derive(Deserialize)]
@@ -40,7 +45,7 @@ struct Envelope {
 impl Noise {
     /// The last of it, as a part of a sentence; empty where all that came is messages.
     pub(super) fn clause(&self) -> String {
-        let last = lock(&self.0);
+        let last = lock(&self.last);
         match &*last {
             Some(last) => format!("; it printed output that is not MCP ({last})"),
             None => String::new(),
@@ -53,7 +58,7 @@ impl Noise {
             true => format!("\"{shown}\""),
             false => format!("a line longer than {} MiB", MAX_MESSAGE >> 20),
         };
-        *lock(&self.0) = Some(shown);
+        *lock(&self.last) = Some(shown);
     }
 }
 

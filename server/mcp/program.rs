@@ -110,7 +110,8 @@ async fn started(
         output,
         errors,
     } = pipes;
-    let said = Arc::new(Mutex::new(Vec::new()));
+    let said = noise.errors.clone();
+    lock(&said).clear();
     let heard = tokio::spawn(listen(errors, said.clone()));
     let output = messages(output, noise);
     let transport: AsyncRwTransport<RoleClient, DuplexStream, ChildStdin> =
@@ -212,7 +213,7 @@ fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
     }
 }
 
-/// Keeps the end of a server's standard error for messages about a failed start.
+/// Keeps the end of a server's standard error, for messages about a failed start and for whoever looks.
 async fn listen(mut errors: ChildStdout, said: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = errors.read(&mut chunk).await {

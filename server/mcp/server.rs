@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aside_base::{lock, visible::printable};
 use tokio::{
     sync::{Mutex, MutexGuard},
     time::{Instant, timeout},
@@ -114,6 +115,12 @@ impl HeldServer {
         timeout(within, opened)
             .await
             .unwrap_or_else(|_| Err(self.late()))
+    }
+
+    /// The end of what a local server wrote to its standard error since it was last started.
+    pub(super) fn log(&self) -> String {
+        let written = printable(&lock(&self.noise.errors));
+        self.definition.hide.in_text(&written)
     }
 
     fn late(&self) -> String {

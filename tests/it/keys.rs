@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::engine::models::key::{Env, KeySource, Keys};
+use aside::engine::models::key::{EnteredKeys, Env, KeySource, Keys};
 use aside_provider::key::Key;
 use aside_tool::process::{
     CommandEnd,
@@ -42,7 +42,7 @@ impl Home {
             "OPENAI_API_KEY" => Some("never".to_owned()),
             _ => None,
         });
-        Keys::new(env, PathBuf::from(ASIDE))
+        Keys::new(env, EnteredKeys::default(), PathBuf::from(ASIDE))
     }
 
     fn source(&self, args: &[&str]) -> KeySource {

@@ -11,6 +11,7 @@ mod flood;
 mod folders;
 mod full;
 mod gone;
+mod keys;
 mod long;
 mod memory;
 mod models;

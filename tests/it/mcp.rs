@@ -5,6 +5,7 @@ mod ends;
 mod grounds;
 mod hostile;
 mod import;
+mod listed;
 mod login;
 mod namespace;
 pub(crate) mod network;

@@ -84,6 +84,8 @@ async function trace(traceFormat: TraceFormat): Promise<string> {
   editor.listen();
   await editor.trace(Trace.Verbose, { log }, { traceFormat });
   assert.deepEqual(await server.sendRequest('aside/prompt', { text: 'Your password?' }), { action: 'answer', answer: 'hunter2' });
+  server.onRequest('aside/key/set', () => ({}));
+  await editor.sendRequest('aside/key/set', { provider: 'openai', key: 'hunter2' });
   server.dispose();
   editor.dispose();
   return lines.join('\n');

@@ -4,6 +4,8 @@ import { showApprovals } from './approvals';
 import { IMAGE_PASTE, imagePaste } from './attachments';
 import { Conversations } from './conversations';
 import { callTool, listDiagnostics, names, openDocument, rootOf } from './editorTools';
+import { Keys } from './keys';
+import { McpServers } from './mcpServers';
 import { completion } from './mentions';
 import { Choices } from './pickers';
 import { Prompts } from './prompts';
@@ -41,11 +43,13 @@ export function activate(context: vscode.ExtensionContext) {
   const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
   const prompts = new Prompts(server, subscriptions);
   const choices = new Choices(server, context);
-  const talks = new Talks(server, choices, subscriptions);
+  const keys = new Keys(server, choices, context.secrets, subscriptions);
+  const talks = new Talks(server, choices, keys, subscriptions);
   const threads = new Threads(talks, prompts, pasted, context.workspaceState, subscriptions);
   const view = new View(talks, prompts, choices, pasted, context);
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, subscriptions);
+  const mcpServers = new McpServers(server, subscriptions);
   const statusBar = new StatusBar(server, prompts, talks, choices, subscriptions);
   server.onRequest('aside/tool/call', ({ name, arguments: args, root }) =>
     callTool(name, args, vscode.Uri.parse(root)),
@@ -123,7 +127,11 @@ export function activate(context: vscode.ExtensionContext) {
       view.forget(item.conversationId);
     }),
     resumeConversation: about((item) => view.resume(item.conversationId)),
+    showServers: () => mcpServers.show(),
     showApprovals: () => showApprovals(server),
+    enterKey: () => keys.enter(),
+    takeTour: () => choices.takeTour(),
+    getOllama: () => keys.getOllama(),
     pickModel: () => choices.pickModel(),
     pickMode: () => choices.pickMode(),
     restartServer: () => server.restart(),

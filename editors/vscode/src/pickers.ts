@@ -9,13 +9,17 @@ const TOUR = {
   detail: 'A script answers, asks a question and writes a file: for a first try',
 };
 const BY_SETTINGS = 'By the settings';
+const ENTER_KEY = { label: '$(key) Enter a Key…', detail: 'For models of another provider' };
 const [MODEL, MODE] = ['aside.model', 'aside.mode'];
+/** The model that was picked before the tour. */
+const BEFORE = 'aside.modelBefore';
 
 export class Choices {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
   /** The model that the server takes without a choice. */
   private usual?: string;
+  private lacksUsual = false;
 
   constructor(
     private readonly server: Server,
@@ -38,13 +42,20 @@ export class Choices {
     return { model: name ?? 'none', mode: mode ?? set ?? MODES[0] };
   }
 
-  /** The server tells which model it takes. */
-  serverTakes(model: string | undefined): void {
+  /** Whether nobody can be asked: no model was picked, and the server has none. */
+  get lacksModel(): boolean {
+    return this.lacksUsual && this.options.model === undefined;
+  }
+
+  /** The server tells which model it takes, and whether it can work. */
+  serverTakes(model: string | undefined, works: boolean): void {
     this.usual = model;
+    this.lacksUsual = !works && model === undefined;
     this.changed.fire();
   }
 
-  async pickModel(): Promise<void> {
+  /** Whether one was picked. */
+  async pickModel(): Promise<boolean> {
     const now = this.shown.model;
     const items = this.server.request('aside/model/list', {}).then(({ models }) => [
       ...models
@@ -54,6 +65,7 @@ export class Choices {
           detail: prices ? `$${prices.input} in, $${prices.output} out, for a million tokens` : '',
         }))
         .sort((a, b) => Number(b.label === now) - Number(a.label === now)),
+      ENTER_KEY,
       TOUR,
       { label: BY_SETTINGS, description: this.usual, detail: 'The model of the settings' },
     ]);
@@ -61,10 +73,19 @@ export class Choices {
       title: 'Model in This Workspace',
       matchOnDetail: true,
     });
-    if (!chosen) return;
-    if (chosen === TOUR) await this.prepareTour();
-    const model = chosen.label === BY_SETTINGS ? undefined : chosen.label;
-    await this.keep(MODEL, chosen === TOUR ? this.tour : model);
+    if (!chosen) return false;
+    if (chosen === ENTER_KEY) await vscode.commands.executeCommand('aside.enterKey');
+    else if (chosen === TOUR) await this.takeTour();
+    else await this.keep(MODEL, chosen.label === BY_SETTINGS ? undefined : chosen.label);
+    return true;
+  }
+
+  /** The script of the tour answers from now on, until it ends. */
+  async takeTour(): Promise<void> {
+    await this.prepareTour();
+    const { model } = this.options;
+    if (model !== this.tour) await this.context.workspaceState.update(BEFORE, model);
+    await this.keep(MODEL, this.tour);
   }
 
   /** The modes are those of the setting, which has the server's words for them. */
@@ -86,7 +107,8 @@ export class Choices {
 
   /** The tour is over; the model is what it was. */
   async endTour(): Promise<void> {
-    if (this.options.model === this.tour) await this.keep(MODEL, undefined);
+    const { workspaceState } = this.context;
+    if (this.options.model === this.tour) await this.keep(MODEL, workspaceState.get(BEFORE));
   }
 
   private async keep(key: string, value: string | undefined): Promise<void> {

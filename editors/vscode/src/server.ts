@@ -28,8 +28,10 @@ export class Server implements vscode.Disposable {
   private wish = 0;
   /** Starts and stops, one after another. */
   private queue: Promise<void> = Promise.resolve();
-  /** The settings that were sent last; no request overtakes them. */
+  /** What the server has to have first; no request overtakes it. */
   private told: Promise<void> = Promise.resolve();
+  /** Sends what a server that is ready has to have, besides the settings. */
+  prepare: () => Promise<void> = () => Promise.resolve();
   private readonly handlers: ((client: Client) => void)[] = [];
   private readonly running = new vscode.EventEmitter<boolean>();
   private readonly log = vscode.window.createOutputChannel('Aside', { log: true });
@@ -66,6 +68,14 @@ export class Server implements vscode.Disposable {
     if (!this.isRunning) await this.queue;
     if (this.client?.state === State.Starting) await this.client.start().catch(() => undefined);
     await this.told;
+    return this.first(method, params);
+  }
+
+  /** A request that waits for nothing that comes before others. */
+  first<M extends keyof ServerRequests>(
+    method: M,
+    params: ServerRequests[M][0],
+  ): Promise<ServerRequests[M][1]> {
     if (this.client?.state === State.Running) return this.client.sendRequest(method, params);
     throw new Error(
       'The Aside server does not run; start it with the command “Aside: Restart Server”.',
@@ -111,11 +121,18 @@ export class Server implements vscode.Disposable {
 
   /** Sends the settings; the server is told of a trust that was granted in this way, too. */
   settingsChanged(): Promise<void> {
-    if (this.isRunning && this.client)
-      this.told = this.client
-        .sendNotification('workspace/didChangeConfiguration', { settings: this.settings() })
-        .catch((error: unknown) => this.log.error(sentence(error)));
+    const { client } = this;
+    if (this.isRunning && client)
+      this.tell(() =>
+        client.sendNotification('workspace/didChangeConfiguration', { settings: this.settings() }),
+      );
     return this.told;
+  }
+
+  /** Sends something before all requests that come later. */
+  private tell(send: () => Promise<void>): void {
+    const sent = send().catch((error: unknown) => this.log.error(sentence(error)));
+    this.told = Promise.all([this.told, sent]).then(() => undefined);
   }
 
   /** For a server that was stopped. */
@@ -207,7 +224,10 @@ export class Server implements vscode.Disposable {
       clearTimeout(late);
       if (newState === State.Starting) late = setTimeout(() => this.giveUp(client), READY);
       // They may have changed since it was sent them to begin with.
-      if (newState === State.Running) void this.settingsChanged();
+      if (newState === State.Running) {
+        void this.settingsChanged();
+        this.tell(() => this.prepare());
+      }
       if (newState === State.Running || oldState === State.Running)
         this.running.fire(newState === State.Running);
       if (newState === State.StartFailed) {

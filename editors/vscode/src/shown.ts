@@ -29,6 +29,8 @@ export interface ShownState {
   spent: string;
   context: string;
   works: boolean;
+  /** What to do, where nobody can be asked yet. */
+  lacking?: string;
   /** The question that a text in the box answers. */
   asks?: string;
   canResume: boolean;
@@ -62,4 +64,4 @@ export type FromView =
   | { kind: 'copy' | 'insert'; text: string }
   | { kind: 'open'; href: string }
   | { kind: 'mention'; typed: string }
-  | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' };
+  | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' | 'key' | 'tour' | 'ollama' };

@@ -40,7 +40,7 @@ export class StatusBar {
     });
     server.onNotification('aside/status', (status) => {
       health.severity = SEVERITY[status.health];
-      choices.serverTakes(status.model);
+      choices.serverTakes(status.model, status.health !== 'error');
       health.detail = status.message ?? '';
     });
     const told = () => {

@@ -1,6 +1,7 @@
 // The conversations that are shown somewhere, each once: as read from the server, and with what it says since.
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
+import { LACKING, lacksModel, type Keys } from './keys';
 import type { Choices } from './pickers';
 import type { Server } from './server';
 import { escaped, sentence } from './text';
@@ -31,12 +32,15 @@ export class Talks {
   private readonly all = new Set<Talk>();
   private readonly loading = new Map<string, Promise<Talk>>();
   private last?: Talk;
+  /** Asks the same as a turn of this window, by its id. */
+  private readonly again = new Map<string, () => Promise<void>>();
   private readonly changed = new vscode.EventEmitter<Talk>();
   readonly onDidChange = this.changed.event;
 
   constructor(
     private readonly server: Server,
     private readonly choices: Choices,
+    private readonly keys: Keys,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) =>
@@ -46,6 +50,8 @@ export class Talks {
       this.tell(completed.conversationId, completed.turnId, (text) => {
         text.complete(completed);
         if (completed.outcome === 'completed') void choices.endTour();
+        if (completed.error?.code === 'no_provider' && this.again.has(completed.turnId))
+          void this.goOn(completed.turnId, keys.mend(completed.error.message));
       }),
     );
     subscriptions.push(
@@ -88,6 +94,7 @@ export class Talks {
     root?: vscode.Uri,
   ): Promise<void> {
     const turn = newTurn(randomUUID(), message);
+    this.again.set(turn.id, () => this.start(talk, message, attach, root));
     talk.turns.push(turn);
     this.all.add(talk);
     this.changed.fire(talk);
@@ -102,8 +109,11 @@ export class Talks {
       });
       talk.conversationId = started.conversationId;
     } catch (error) {
-      turn.text.note(`**${escaped(sentence(error))}**`);
+      const lacks = lacksModel(error);
+      const why = lacks && this.choices.lacksModel ? LACKING : sentence(error);
+      turn.text.note(`**${escaped(why)}**`);
       turn.text.outcome = 'failed';
+      if (lacks) void this.goOn(turn.id, this.keys.lead(why));
     }
     this.changed.fire(talk);
   }
@@ -152,6 +162,11 @@ export class Talks {
 
   forget(conversationId: string): void {
     for (const talk of this.all) if (talk.conversationId === conversationId) this.all.delete(talk);
+  }
+
+  /** Asks the same as a turn again, once a model can be asked. */
+  private async goOn(turnId: string, isMended: Promise<boolean>): Promise<void> {
+    if (await isMended) await this.again.get(turnId)?.();
   }
 
   private load(conversationId: string): Promise<Talk> {

@@ -9,9 +9,11 @@ export const visible = (text: string): string =>
     .replace(/\r\n/g, '\n')
     .replace(HIDDEN, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
 
-/** A line of the protocol's trace without what a person answered, which may be a secret. */
+/** A line of the protocol's trace without what a person answered, which may be a secret, and without a key. */
 export const traced = (message: string): string =>
-  /^Sending response 'aside\/prompt |"send-response"/.test(message)
+  /^Sending (response 'aside\/prompt |request 'aside\/key\/)|"send-response"|"send-request".*"method":"aside\/key\//.test(
+    message,
+  )
     ? message.split(/\n|,"message":/)[0]!
     : message;
 

@@ -5,6 +5,7 @@ import { readAttachments } from './attachments';
 import { diffBlocks, linesOf } from './blocks';
 import { mentions, written } from './mentions';
 import { offers, typedAnswer } from './offers';
+import { LACKING } from './keys';
 import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
 import type { FromView, ShownPrompt, ShownState, ToView } from './shown';
@@ -149,6 +150,12 @@ export class View implements vscode.WebviewViewProvider {
         return vscode.commands.executeCommand('aside.pickModel');
       case 'mode':
         return vscode.commands.executeCommand('aside.pickMode');
+      case 'key':
+        return vscode.commands.executeCommand('aside.enterKey');
+      case 'tour':
+        return vscode.commands.executeCommand('aside.takeTour');
+      case 'ollama':
+        return vscode.commands.executeCommand('aside.getOllama');
     }
   }
 
@@ -239,6 +246,7 @@ export class View implements vscode.WebviewViewProvider {
     const asked = this.prompts.asked(conversationId);
     const state: ShownState = {
       ...this.choices.shown,
+      lacking: this.choices.lacksModel ? LACKING : undefined,
       title: turns[0]?.message.split('\n')[0] ?? 'New conversation',
       spent: usage ? spent(usage) : '',
       context,

@@ -172,6 +172,19 @@ export interface TurnCompleted extends OfTurn {
   prompts: Prompt[];
 }
 
+/** A provider that can have a key, and where its key comes from. */
+type KeyPlace = { provider: string; from?: string };
+
+export type McpServer = {
+  name: string;
+  state: 'off' | 'ready' | 'failed';
+  place?: string;
+  tools?: { name: string; description: string }[];
+  tokens?: number;
+  problems?: string[];
+  log?: string;
+};
+
 type Status = {
   health: 'ok' | 'warning' | 'error';
   busy: boolean;
@@ -197,6 +210,9 @@ export interface ServerRequests {
   ];
   'aside/conversation/rename': [OfConversation & { title: string }, Nothing];
   'aside/conversation/transcript': [OfConversation, { text: string }];
+  'aside/key/list': [Nothing, { providers: KeyPlace[] }];
+  'aside/key/set': [{ provider: string; key?: string }, Nothing];
+  'aside/mcp/list': [{ folder?: string }, { servers: McpServer[] }];
   'aside/model/list': [Nothing, { models: Model[] }];
   'aside/prompt/pending': [Nothing, { prompts: Prompt[] }];
   'aside/turn/cancel': [{ turnId: string }, Nothing];

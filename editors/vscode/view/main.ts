@@ -19,6 +19,7 @@ const title = make('h1');
 const log = make('div', 'log');
 const turns = make('div', 'turns');
 const prompts = make('div', 'prompts');
+const lacking = make('div', 'lacking');
 const told = make('div', 'unseen');
 const editing = make('div', 'editing');
 const box = make('textarea', 'box');
@@ -49,7 +50,7 @@ function build(): void {
     if (isTaken || !sends) return;
     send(event.shiftKey ? 'tell' : 'usual');
   });
-  log.append(turns, prompts);
+  log.append(turns, prompts, lacking);
   const compose = make('div', 'compose', editing, mentions.element, box, tools, spent);
   main.append(
     make(
@@ -191,8 +192,23 @@ function drawTools(next: ShownState): void {
   );
 }
 
+/** The ways to a model, where there is none. */
+function drawLacking(text: string | undefined): void {
+  lacking.replaceChildren(
+    ...(text
+      ? [
+          make('p', '', text),
+          button('Enter a Key…', () => post({ kind: 'key' }), 'usual'),
+          button('Get Ollama', () => post({ kind: 'ollama' })),
+          button('Take the Tour', () => post({ kind: 'tour' })),
+        ]
+      : []),
+  );
+}
+
 function drawState(next: ShownState): void {
   const before = state;
+  if (before?.lacking !== next.lacking) drawLacking(next.lacking);
   state = next;
   title.textContent = next.title;
   box.placeholder = next.asks

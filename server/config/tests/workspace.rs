@@ -108,6 +108,15 @@ fn what_a_workspace_may_set() {
 }
 
 #[test]
+fn the_user_s_switch_of_a_server_counts_and_does_not_make_it_the_user_s() {
+    let off = "mcp.servers.db.enabled = false";
+    check_workspace(off, "mcp.servers.db.command = 'db'", [false, true]);
+    check_workspace(off, "mcp.servers.db.enabled = true", [false, false]);
+    let own = "mcp.servers.db.command = 'mine'";
+    check_workspace(own, "mcp.servers.db.args = ['x']", [false, false]);
+}
+
+#[test]
 fn a_workspace_only_tightens_what_the_user_set() {
     let rows = [
         (

@@ -1,8 +1,15 @@
-//! Source of a provider's key: a variable, or a program that prints it. Keys are looked up when they are needed, kept
-//! in memory only, and never printed.
+//! Source of a provider's key: a person who entered it, a variable, or a program that prints it. Keys are looked up when
+//! they are needed, kept in memory only, and never printed.
 
-use std::{collections::HashMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex as SyncMutex},
+    time::Duration,
+};
 
+use aside_base::lock;
 use aside_config::{
     known::{BEARER, KnownProvider},
     settings::ProviderSettings,
@@ -33,11 +40,35 @@ const KEY_PROGRAM_VARIABLES: [&str; 8] = [
 /// Reads a variable of the environment.
 pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Keys that a person entered in an editor, by provider. They come before all others: nothing is more recent than what
+/// somebody typed. Clones are the same keys.
+#[derive(Clone, Debug, Default)]
+pub struct EnteredKeys(Arc<SyncMutex<HashMap<String, Key>>>);
+
+impl EnteredKeys {
+    /// Keeps a provider's key in place of the one before, or forgets it.
+    pub fn set(&self, provider: String, key: Option<Key>) {
+        let mut all = lock(&self.0);
+        match key {
+            Some(key) => all.insert(provider, key),
+            None => all.remove(&provider),
+        };
+    }
+
+    /// The key that was entered for a provider.
+    #[must_use]
+    pub fn get(&self, provider: &str) -> Option<Key> {
+        lock(&self.0).get(provider).cloned()
+    }
+}
+
 /// Source of a provider's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// No key; the provider may need none.
     None,
+    /// A person entered the key of this provider in the editor.
+    Entered(String),
     /// The value of this variable.
     Variable(String),
     /// The output of a program, configured for a provider.
@@ -61,7 +92,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 impl KeySource {
-    /// Determines the source: as configured, else the provider's usual variable.
+    /// Determines the source where no key was entered: as configured, else the provider's usual variable.
     ///
     /// # Errors
     /// A sentence that names the variable to set.
@@ -103,6 +134,7 @@ impl KeySource {
     pub fn description(&self) -> String {
         match self {
             Self::None => String::new(),
+            Self::Entered(_) => "the editor".to_owned(),
             Self::Variable(name) => name.clone(),
             Self::Command { provider, .. } => format!("providers.{provider}.api_key_command"),
         }
@@ -119,20 +151,28 @@ impl KeySource {
 #[derive(Clone)]
 pub struct Keys {
     env: Env,
+    entered: EnteredKeys,
     /// The executable that supervises child processes: `aside` itself.
     supervisor: PathBuf,
     printed: Arc<Mutex<HashMap<Vec<String>, Key>>>,
 }
 
 impl Keys {
-    /// Looks up keys in this environment.
+    /// Looks up keys among those that were entered, and in this environment.
     #[must_use]
-    pub fn new(env: Env, supervisor: PathBuf) -> Self {
+    pub fn new(env: Env, entered: EnteredKeys, supervisor: PathBuf) -> Self {
         Self {
             env,
+            entered,
             supervisor,
             printed: Arc::default(),
         }
+    }
+
+    /// Whether a key was entered for a provider.
+    #[must_use]
+    pub fn is_entered(&self, provider: &str) -> bool {
+        self.entered.get(provider).is_some()
     }
 
     /// Returns the function that looks up a key for each request.
@@ -144,12 +184,19 @@ impl Keys {
             Box::pin(async move {
                 match &source {
                     KeySource::None => Ok(None),
+                    KeySource::Entered(provider) => keys.entered(provider).map(Some),
                     KeySource::Variable(name) => keys.variable(name).map(Some),
                     KeySource::Command { command, provider } => {
                         keys.command(command, provider).await.map(Some)
                     }
                 }
             })
+        })
+    }
+
+    fn entered(&self, provider: &str) -> Result<Key, String> {
+        self.entered.get(provider).ok_or_else(|| {
+            format!("the key of the provider {provider} was removed in the editor; enter one again")
         })
     }
 
@@ -283,7 +330,8 @@ mod tests {
 
     #[tokio::test]
     async fn key_variables_are_read_on_use() {
-        let keys = Keys::new(env(&[("SET", " key\n"), ("EMPTY", "")]), PathBuf::new());
+        let env = env(&[("SET", " key\n"), ("EMPTY", "")]);
+        let keys = Keys::new(env, EnteredKeys::default(), PathBuf::new());
         let find = |name: &str| keys.find(KeySource::Variable(name.into()))();
         assert_eq!(find("SET").await, Ok(Some(Key::new("key"))));
         for name in ["EMPTY", "UNSET"] {
@@ -295,5 +343,26 @@ mod tests {
             );
         }
         assert_eq!(keys.find(KeySource::None)().await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn entered_keys_count_until_they_are_removed() {
+        let entered = EnteredKeys::default();
+        let keys = Keys::new(env(&[]), entered.clone(), PathBuf::new());
+        let find = || keys.find(KeySource::Entered("mistral".into()))();
+        entered.set("mistral".into(), Some(Key::new("one")));
+        entered.set("openai".into(), Some(Key::new("two")));
+        assert!(keys.is_entered("mistral") && !keys.is_entered("google"));
+        assert_eq!(find().await, Ok(Some(Key::new("one"))));
+        entered.set("mistral".into(), None);
+        assert!(!keys.is_entered("mistral"));
+        assert_eq!(
+            find().await,
+            Err(
+                "the key of the provider mistral was removed in the editor; enter one again"
+                    .to_owned()
+            )
+        );
+        assert!(!format!("{entered:?}").contains("two"));
     }
 }

@@ -13,7 +13,7 @@ use super::{listed::Lists, open::Models};
 #[must_use]
 pub fn known_models(settings: &Settings, models: &Models) -> Vec<(ModelId, Abilities)> {
     let lists = Lists::read(models.state_dir());
-    let names = aside_config::usable_providers(settings, models.env().as_ref());
+    let names = models.usable_providers(settings);
     let of = |name: &String| of_provider(name, &lists, settings, models).unwrap_or_default();
     names.iter().flat_map(of).collect()
 }
@@ -53,7 +53,7 @@ fn of_provider(
 
 /// Asks all usable providers for their lists and stores them. Providers that do not answer keep their earlier lists.
 pub async fn ask_again(settings: &Settings, models: &Models) {
-    let names = aside_config::usable_providers(settings, models.env().as_ref());
+    let names = models.usable_providers(settings);
     let ask = async |name: &String| {
         let any = ModelId::of_provider(name, settings)?;
         let endpoint = models.endpoint(&any, settings)?;

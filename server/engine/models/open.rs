@@ -12,13 +12,14 @@ use url::Url;
 
 use super::{
     headers::headers,
-    key::{Env, KeySource, Keys},
+    key::{EnteredKeys, Env, KeySource, Keys},
     listed::Lists,
 };
 use aside_config::{
-    ModelChoice, ModelId,
-    known::{KnownProvider, known},
+    ModelChoice, ModelId, choose_model, key_is_there,
+    known::{KNOWN, KnownProvider, known},
     settings::{AssistantSettings, ProviderSettings, Settings, TlsRoots},
+    usable_providers,
 };
 use aside_provider::{
     self, Provider,
@@ -80,14 +81,20 @@ impl Models {
     /// Uses the certificate authorities of the settings. `supervisor` is the executable that supervises child
     /// processes, `aside` itself; `state_dir` is the state directory.
     #[must_use]
-    pub fn new(settings: &Settings, env: Env, supervisor: PathBuf, state_dir: PathBuf) -> Self {
+    pub fn new(
+        settings: &Settings,
+        env: Env,
+        entered: EnteredKeys,
+        supervisor: PathBuf,
+        state_dir: PathBuf,
+    ) -> Self {
         let roots = match settings.tls_roots {
             TlsRoots::Embedded => Roots::Embedded,
             TlsRoots::System => Roots::System,
         };
         Self {
             client: HttpClient::new(roots),
-            keys: Keys::new(env.clone(), supervisor),
+            keys: Keys::new(env.clone(), entered, supervisor),
             env,
             state_dir,
             first_of_ollama: Arc::default(),
@@ -201,7 +208,7 @@ impl Models {
         let own = settings.providers.get(&model.provider);
         let known = known(&model.provider).filter(|known| speaks(known, model.api));
         let base = base(&model.provider, model.api, own, known, &self.env)?;
-        let key = KeySource::of(&model.provider, own, known, &self.env)?;
+        let key = self.key_source(&model.provider, own, known)?;
         let default = known.and_then(|known| Url::parse(known.base_url).ok());
         if let (KeySource::None, Some(known)) = (&key, known)
             && !known.local
@@ -230,6 +237,53 @@ impl Models {
             },
             key,
         })
+    }
+
+    fn key_source(
+        &self,
+        provider: &str,
+        own: Option<&ProviderSettings>,
+        known: Option<&KnownProvider>,
+    ) -> Result<KeySource, String> {
+        match self.keys.is_entered(provider) {
+            true => Ok(KeySource::Entered(provider.to_owned())),
+            false => KeySource::of(provider, own, known, &self.env),
+        }
+    }
+
+    fn has_key(&self, provider: &str, settings: &Settings) -> bool {
+        self.keys.is_entered(provider) || key_is_there(provider, settings, self.env.as_ref())
+    }
+
+    /// The model of the settings, or of the first provider that has a key.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the model that is set.
+    pub fn choice(&self, settings: &Settings) -> Result<ModelChoice, String> {
+        choose_model(settings, &|name| self.has_key(name, settings))
+    }
+
+    /// The names of the providers that could be asked.
+    #[must_use]
+    pub fn usable_providers(&self, settings: &Settings) -> Vec<String> {
+        usable_providers(settings, &|name| self.has_key(name, settings))
+    }
+
+    /// The providers that can have a key, and where theirs comes from: those that need one, and those of the settings.
+    #[must_use]
+    pub fn key_sources(&self, settings: &Settings) -> Vec<(String, KeySource)> {
+        let known_ones = KNOWN.iter().filter(|known| !known.local);
+        let known_ones = known_ones.map(|known| known.name);
+        let own = settings.providers.keys().map(String::as_str);
+        let own = own.filter(|name| known(name).is_none_or(|known| known.local));
+        let own = own.filter(|name| {
+            ModelId::of_provider(name, settings).is_ok_and(|id| !id.api.is_script())
+        });
+        let source = |name: &str| {
+            let source = self.key_source(name, settings.providers.get(name), known(name));
+            (name.to_owned(), source.unwrap_or(KeySource::None))
+        };
+        known_ones.chain(own).map(source).collect()
     }
 
     /// Lists the models of a provider, with their listed abilities.

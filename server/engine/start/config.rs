@@ -124,7 +124,7 @@ impl TurnConfig {
             return Vec::new();
         }
         let servers = self.settings().mcp.servers.iter();
-        let enabled = servers.filter(|(_, server)| server.enabled != Some(false));
+        let enabled = servers.filter(|(_, server)| server.is_on());
         enabled.map(|(name, _)| name.as_str()).collect()
     }
 
@@ -215,8 +215,8 @@ impl TurnConfig {
     }
 
     fn choice(&self) -> Result<ModelChoice, StartError> {
-        aside_config::choose_model(self.settings(), self.models.env().as_ref())
-            .map_err(|why| self.no_model(why))
+        let choice = self.models.choice(self.settings());
+        choice.map_err(|why| self.no_model(why))
     }
 
     /// The error for a missing model. An ignored setting that would have named one is part of the message.

@@ -13,7 +13,7 @@ use super::{
     system::{inquiry_system, system_text},
     tools::{ToolSet, tool_defaults},
 };
-use crate::engine::models::Models;
+use crate::engine::models::{Models, key::EnteredKeys};
 
 /// A model of an unknown provider, so that all of its properties are configured.
 const BASE: &str = r#"
@@ -80,7 +80,7 @@ fn effective_values(configuration: &Configuration, models: &Models) -> String {
         let endpoint = model.and_then(|model| models.configured(&model, &assistant, settings));
         say(&endpoint.map(|endpoint| (endpoint.kind, endpoint.options)));
     }
-    let choice = aside_config::choose_model(settings, &|_| None);
+    let choice = aside_config::choose_model(settings, &|_| false);
     say(&choice);
     let model = ModelId::parse("p/m", settings);
     let endpoint = model.and_then(|model| models.configured(&model, &settings.assistant, settings));
@@ -154,7 +154,8 @@ fn every_key_has_an_effect_or_is_rejected() {
     let nowhere = std::path::PathBuf::from("/nonexistent");
     let base = configure(None).expect("a configuration");
     let env = Arc::new(|_: &str| Option::<String>::None);
-    let models = Models::new(&base.settings, env, nowhere.clone(), nowhere);
+    let entered = EnteredKeys::default();
+    let models = Models::new(&base.settings, env, entered, nowhere.clone(), nowhere);
     let before = effective_values(&base, &models);
     assert!(base.void().is_empty());
     let mut ignored = Vec::new();

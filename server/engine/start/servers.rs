@@ -91,7 +91,7 @@ impl Engine {
         let models = self.models(settings);
         let (mut definitions, mut broken) = (Vec::new(), Vec::new());
         for (name, server) in &settings.mcp.servers {
-            if server.enabled == Some(false) {
+            if !server.is_on() {
                 continue;
             }
             let starts = Starts {
@@ -107,6 +107,7 @@ impl Engine {
                 Err(why) => broken.push(ServerTools {
                     name: name.clone(),
                     tools: Err(why),
+                    log: String::new(),
                 }),
             }
         }

@@ -25,7 +25,7 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     let (configuration, _) = place.configuration()?;
     let settings = &configuration.settings;
     let models = place.engine.models(settings);
-    let names = aside_config::usable_providers(settings, models.env().as_ref());
+    let names = models.usable_providers(settings);
     let asked = names.iter().map(|name| ask(name, settings, &models));
     let mut lists = Lists::read(models.state_dir());
     let (mut rows, mut said) = (scripts()?, false);

@@ -17,17 +17,18 @@ use tower_lsp::{
 use super::{
     connection::{LspConnection, Server},
     methods::{
-        approvals, code_actions, commands, conversations, documents, initialize, models, prompts,
-        raw_params::RawParams, settings, trust, turns, undo,
+        approvals, code_actions, commands, conversations, documents, initialize, keys, mcp, models,
+        prompts, raw_params::RawParams, settings, trust, turns, undo,
     },
 };
 use crate::front::{
     error::Result,
     wire::methods::{
         AnswerPrompt, CancelTurn, CreateConversation, DeleteConversation, ForkConversation,
-        ListApprovals, ListConversations, ListModels, ListPrompts, PreviewWorkspace, ReadConfig,
-        ReadConversation, ReadLedger, ReadTranscript, RenameConversation, ResumeTurn,
-        RevokeApproval, ServerRequest, StartTurn, SteerTurn, TrustWorkspace, UndoTurn,
+        ListApprovals, ListConversations, ListKeys, ListMcpServers, ListModels, ListPrompts,
+        PreviewWorkspace, ReadConfig, ReadConversation, ReadLedger, ReadTranscript,
+        RenameConversation, ResumeTurn, RevokeApproval, ServerRequest, SetKey, StartTurn,
+        SteerTurn, TrustWorkspace, UndoTurn,
     },
 };
 
@@ -61,6 +62,9 @@ fn routes(service: LspServiceBuilder<Server>) -> Routes {
         .add::<ReadConversation, _, _>(conversations::read)
         .add::<RenameConversation, _, _>(conversations::rename)
         .add::<ReadTranscript, _, _>(conversations::transcript)
+        .add::<ListKeys, _, _>(keys::list)
+        .add::<SetKey, _, _>(keys::set)
+        .add::<ListMcpServers, _, _>(mcp::list)
         .add::<ListModels, _, _>(models::list)
         .add::<AnswerPrompt, _, _>(prompts::answer)
         .add::<ListPrompts, _, _>(prompts::pending)

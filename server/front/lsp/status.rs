@@ -109,7 +109,7 @@ impl StatusLine {
             Err(error) => return Findings::error(error.to_string()),
         };
         let settings = &read.configuration.settings;
-        let choice = match aside_config::choose_model(settings, models.env().as_ref()) {
+        let choice = match models.choice(settings) {
             Ok(choice) => choice,
             Err(text) => return Findings::error(text),
         };

@@ -12,10 +12,10 @@ use super::{
     },
     requests::{
         AnswerParams, ConfigReadParams, ConfigReadResult, ConversationRef, CreateParams,
-        DismissParams, Empty, ForkParams, ListParams, ListResult, MarkdownResult, ModelsResult,
-        PendingResult, ReadParams, ReadResult, RenameParams, SaveParams, StartParams, StartResult,
-        StatusParams, SteerParams, ToolCallParams, ToolCallResult, TrustParams, TurnId, UndoParams,
-        UndoResult,
+        DismissParams, Empty, ForkParams, KeySetParams, KeysResult, ListParams, ListResult,
+        MarkdownResult, McpListParams, McpResult, ModelsResult, PendingResult, ReadParams,
+        ReadResult, RenameParams, SaveParams, StartParams, StartResult, StatusParams, SteerParams,
+        ToolCallParams, ToolCallResult, TrustParams, TurnId, UndoParams, UndoResult,
     },
 };
 
@@ -197,6 +197,12 @@ methods! {
     ReadTranscript = request to server "aside/conversation/transcript" (ConversationRef) -> MarkdownResult;
     /// Saves an open document.
     SaveDocument = request to client "aside/document/save" (SaveParams) -> Empty;
+    /// Lists the providers that can have a key, and where theirs comes from.
+    ListKeys = request to server "aside/key/list" (Empty) -> KeysResult;
+    /// Gives the server a key that a person entered.
+    SetKey = secret to server "aside/key/set" (KeySetParams) -> Empty;
+    /// Lists the MCP servers of a workspace, their tools and what they wrote.
+    ListMcpServers = request to server "aside/mcp/list" (McpListParams) -> McpResult;
     /// Lists the models of the usable providers.
     ListModels = request to server "aside/model/list" (Empty) -> ModelsResult;
     /// Puts a prompt to a person.

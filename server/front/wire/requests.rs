@@ -1,7 +1,8 @@
 //! Params and results of the methods under `aside/`, and the error codes.
 
+use aside_provider::key::Key;
 use aside_turn::record::Outcome;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Prompt, PromptAnswer, TurnUsage, Update};
@@ -316,6 +317,110 @@ pub struct DismissParams {
     pub prompt_id: String,
     /// The word of a [`aside_turn::effect::DismissReason`].
     pub reason: String,
+}
+
+/// Params of `aside/key/set`. They hold a secret, so they are only read, and are not printed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
+pub struct KeySetParams {
+    /// The provider's name.
+    pub provider: String,
+    /// The key; without one, the server forgets what it has.
+    #[serde(default, deserialize_with = "entered")]
+    #[cfg_attr(
+        test,
+        serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "super::tests::revealed_key"
+        )
+    )]
+    pub key: Option<Key>,
+}
+
+fn entered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Key>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(|text| Key::new(&text)))
+}
+
+/// Result of `aside/key/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysResult {
+    /// Those that need one first.
+    pub providers: Vec<KeyItem>,
+}
+
+/// A provider that can have a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyItem {
+    /// The provider's name.
+    pub provider: String,
+    /// The source of its key, in words; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+/// Params of `aside/mcp/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpListParams {
+    /// URI or path of the workspace; else the first folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+}
+
+/// Result of `aside/mcp/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpResult {
+    /// The configured servers, sorted by name.
+    pub servers: Vec<McpItem>,
+}
+
+/// An MCP server in the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpItem {
+    /// The server's name in the settings.
+    pub name: String,
+    /// Whether its tools can be had.
+    pub state: McpState,
+    /// Its address, or the program that is started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Its tools, sorted by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<McpToolItem>,
+    /// Roughly the tokens that the descriptions of its tools need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The reason why it failed, or sentences about tools that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+    /// The end of what it wrote to its standard error since it was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+/// State of an MCP server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum McpState {
+    /// A setting turned it off.
+    #[default]
+    Off,
+    /// Its tools can be used.
+    Ready,
+    /// It cannot be reached.
+    Failed,
+}
+
+/// A tool of an MCP server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpToolItem {
+    /// The name, as the model has it.
+    pub name: String,
+    /// The server's description.
+    pub description: String,
 }
 
 /// Result of `aside/model/list`.

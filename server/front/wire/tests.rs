@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use aside_provider::key::Key;
 use aside_turn::{
     effect::{self, TurnPermission},
     input,
@@ -24,6 +25,15 @@ pub(super) fn revealed<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     value.0.serialize(serializer)
+}
+
+pub(super) fn revealed_key<S: Serializer>(
+    key: &Option<Key>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let shown = key.as_ref().and_then(|key| key.header(""));
+    let shown = shown.as_ref().and_then(|value| value.to_str().ok());
+    shown.serialize(serializer)
 }
 
 fn folder() -> PathBuf {

@@ -16,7 +16,14 @@ fn outside(set: &[&'static str], state_dir: &std::path::Path) -> Models {
         found.next().map(|(_, value)| value.to_owned())
     });
     let settings = Settings::default();
-    Models::new(&settings, env, PathBuf::new(), state_dir.to_owned())
+    let entered = EnteredKeys::default();
+    Models::new(
+        &settings,
+        env,
+        entered,
+        PathBuf::new(),
+        state_dir.to_owned(),
+    )
 }
 
 /// Checks a table: a line is a model, settings, the environment's variables, and the endpoint or the error.

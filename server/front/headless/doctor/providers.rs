@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Reports usable providers and the sources of their keys. Only Ollama is contacted.
 pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in aside_config::usable_providers(settings, models.env().as_ref()) {
+    for name in models.usable_providers(settings) {
         let of = |what: &str| format!("provider: {what}");
         let found =
             ModelId::of_provider(&name, settings).and_then(|id| models.endpoint(&id, settings));

@@ -38,7 +38,8 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
         }
         false => Vec::new(),
     };
-    for (name, server) in &settings.mcp.servers {
+    let servers = settings.mcp.servers.iter();
+    for (name, server) in servers.filter(|(_, server)| !server.is_switch()) {
         let tools = offered.iter().find(|it| it.name == *name);
         streams.say(&entry(name, server, tools))?;
     }

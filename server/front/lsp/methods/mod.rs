@@ -11,7 +11,9 @@
 //! | [`prompts`] | `aside/prompt/…` |
 //! | [`conversations`] | `aside/conversation/…` |
 //! | [`settings`] | the client's settings, and `aside/config/read` |
+//! | [`mcp`] | `aside/mcp/list` |
 //! | [`models`] | `aside/model/list` |
+//! | [`keys`] | `aside/key/…` |
 //! | [`trust`] | `aside/workspace/preview` and `aside/workspace/trust` |
 //! | [`approvals`] | `aside/approval/…` |
 //! | [`commands`] | `aside.server.…`: commands for every client |
@@ -25,6 +27,8 @@ pub(super) mod commands;
 pub(super) mod conversations;
 pub(super) mod documents;
 pub(super) mod initialize;
+pub(super) mod keys;
+pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod prompts;
 pub(super) mod raw_params;
