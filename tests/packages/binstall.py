@@ -1,0 +1,28 @@
+"""Whether cargo-binstall would find a program in what was built: binstall.py TARGET FOLDER"""
+
+import re
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+target, built = sys.argv[1], Path(sys.argv[2])
+cargo = tomllib.loads((Path(__file__).parent.parent.parent / "Cargo.toml").read_text())
+binstall = cargo["package"]["metadata"]["binstall"]
+values = {
+    "repo": "https://example.com",
+    "name": cargo["package"]["name"],
+    "version": cargo["workspace"]["package"]["version"],
+    "target": target,
+    "bin": cargo["bin"][0]["name"],
+    "binary-ext": "",
+}
+
+
+def filled(template: str) -> str:
+    """A template with its values, all of which are known."""
+    return re.sub(r"\{ ([a-z-]+) \}", lambda found: values[found[1]], template)
+
+
+with tarfile.open(built / filled(binstall["pkg-url"]).rsplit("/", 1)[1]) as archive:
+    archive.getmember(filled(binstall["bin-dir"]))
