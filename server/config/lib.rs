@@ -8,6 +8,7 @@
 //! | `rules`, `enable` | settings → the rules of a turn, and which tools are on |
 //! | `model`, [`known`] | which model a name means; the providers that are known without configuration |
 //! | `void` | settings that could not count, and why |
+//! | [`hidden`] | values that may hold secrets, as they are shown |
 //! | [`workspace`], [`trust`], [`preview`] | what a workspace may set, whether it is trusted, and what trusting it would run |
 //! | [`import`] | MCP servers of other programs' files |
 //!
@@ -24,6 +25,7 @@
 
 mod enable;
 pub mod flags;
+pub mod hidden;
 pub mod import;
 pub mod known;
 mod layers;
@@ -58,7 +60,6 @@ pub use sources::{Flag, SourceFile, Sources, user_file, user_folders};
 
 use layers::{LayerValue, Merged};
 use names::dotted;
-use settings::HIDDEN;
 use tree::Node;
 
 /// A configuration: the settings, where each comes from, and what was left out.
@@ -189,7 +190,7 @@ impl Configuration {
             set.filter(|(_, value, _)| !value.as_object().is_some_and(serde_json::Map::is_empty));
         let effective = |(path, value, origin): (&Vec<String>, &Value, &Origin)| EffectiveValue {
             key: dotted(path),
-            value: shown(path, value, origin),
+            value: hidden::shown(path, value, origin),
             origin: origin.clone(),
         };
         Ok(set.map(effective).collect())
@@ -231,17 +232,6 @@ fn unknown(path: &[String]) -> String {
         || format!("unknown key `{}`", dotted(path)),
         |problem| problem.what().into(),
     )
-}
-
-/// A value as it is shown. The environment of a server may hold secrets, and so may its headers; but what stands in a
-/// workspace's file is none, and decides what is started.
-fn shown(path: &[String], value: &Value, origin: &Origin) -> Value {
-    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    match parts[..] {
-        _ if matches!(origin, Origin::WorkspaceFile(..)) => value.clone(),
-        ["mcp", "servers", _, "env" | "headers", _] => HIDDEN.into(),
-        _ => value.clone(),
-    }
 }
 
 /// A value as TOML has it, on one line.

@@ -199,7 +199,7 @@ fn wants_newer(error: &ClientInitializeError) -> bool {
     }
 }
 
-/// The reason why a server could not be opened, with the last line of its standard error.
+/// The reason why a server could not be opened, with the line of its standard error that tells most.
 fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
     let why = match error {
         ClientInitializeError::ConnectionClosed(_) => "it exited before it answered".to_owned(),
@@ -207,10 +207,33 @@ fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
     };
     let said = lock(said);
     let said = printable(&said);
-    match said.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(last) => format!("{why}; its last output was \"{}\"", short_line(last, 200)),
+    match telling(&said) {
+        Some(line) => format!("{why}; its last output was \"{}\"", short_line(line, 200)),
         None => why,
     }
+}
+
+/// The last line of an output; where runtimes write what tells nothing there, the last line before that which names an
+/// error, if one does.
+fn telling(said: &str) -> Option<&str> {
+    let lines = || said.lines().rev().filter(|line| !line.trim().is_empty());
+    let last = lines().next()?;
+    if !tells_nothing(last) {
+        return Some(last);
+    }
+    let names_error =
+        |line: &&str| !tells_nothing(line) && line.to_ascii_lowercase().contains("error");
+    lines().find(names_error).or(Some(last))
+}
+
+/// Whether a line is what Node.js or npm write behind each error: a version, a place in the code, the end of an object,
+/// the place of a log.
+fn tells_nothing(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("Node.js v")
+        || line.starts_with("at ")
+        || line.contains("A complete log of this run can be found in")
+        || !line.contains(char::is_alphabetic)
 }
 
 /// Keeps the end of a server's standard error, for messages about a failed start and for whoever looks.
@@ -223,5 +246,31 @@ async fn listen(mut errors: ChildStdout, said: Arc<Mutex<Vec<u8>>>) {
             let cut = said.len() - MAX_STDERR / 2;
             said.drain(..cut);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::telling;
+
+    #[test]
+    fn the_line_that_names_the_error_is_the_one() {
+        let node = "node:internal/modules/cjs/loader:1143\n  throw err;\n  ^\n\nError: Cannot find module '/x'\n    at \
+                    node:internal/main:28:49 {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20.20.2\n";
+        assert_eq!(telling(node), Some("Error: Cannot find module '/x'"));
+        let npm = "npm error code E404\nnpm error 404 Not Found - GET https://r/x\nnpm error A complete log of this run can be \
+                   found in: /x.log\n";
+        assert_eq!(
+            telling(npm),
+            Some("npm error 404 Not Found - GET https://r/x")
+        );
+        let python = "Traceback (most recent call last):\n  File \"x\"\nModuleNotFoundError: No module named 'x'\n";
+        assert_eq!(
+            telling(python),
+            Some("ModuleNotFoundError: No module named 'x'")
+        );
+        assert_eq!(telling("error: old\nno licence\n\n"), Some("no licence"));
+        assert_eq!(telling("ready\nNode.js v20\n"), Some("Node.js v20"));
+        assert_eq!(telling(" \n"), None);
     }
 }

@@ -187,7 +187,15 @@ impl HeldServer {
     }
 
     fn wants_login(&self) -> String {
-        let name = &self.definition.name;
-        format!("it requires a login; run `aside mcp login {name}`")
+        match &self.definition.place {
+            ServerPlace::Network(address) if address.logins.is_none() => {
+                "it refused its key; correct the variable or the header of the server that holds it"
+                    .to_owned()
+            }
+            _ => format!(
+                "it requires a login; run `aside mcp login {}`",
+                self.definition.name
+            ),
+        }
     }
 }

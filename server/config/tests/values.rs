@@ -339,6 +339,29 @@ fn the_environment_of_a_server_is_never_shown() {
 }
 
 #[test]
+fn what_may_be_a_key_is_never_shown() {
+    check(
+        &[(
+            "user",
+            "mcp.servers.x = { command = 'db', args = ['--access-token', 'canary-1', '-v'] }\n\
+             mcp.servers.y = { url = 'https://h/mcp?api_key=canary-2&a=b', bearer_token_env = 'sk_live_9f8e7d6c5b4a' }\n\
+             providers.p = { api_key_env = 'sk_live_9f8e7d6c5b4a', headers.x-key = 'canary-3' }\n\
+             providers.q = { api_key_env = 'Q_KEY', api_key_command = ['vault', '--token=canary-4'] }",
+        )],
+        &[
+            r#"mcp.servers.x.args = ["--access-token", "[hidden]", "-v"]  # from user file ~/aside.toml:1"#,
+            r#"mcp.servers.x.command = "db"  # from user file ~/aside.toml:1"#,
+            r#"mcp.servers.y.bearer_token_env = "[hidden]"  # from user file ~/aside.toml:2"#,
+            r#"mcp.servers.y.url = "https://h/mcp?api_key=[hidden]&a=b"  # from user file ~/aside.toml:2"#,
+            r#"providers.p.api_key_env = "[hidden]"  # from user file ~/aside.toml:3"#,
+            r#"providers.p.headers.x-key = "[hidden]"  # from user file ~/aside.toml:3"#,
+            r#"providers.q.api_key_command = ["vault", "--token=[hidden]"]  # from user file ~/aside.toml:4"#,
+            r#"providers.q.api_key_env = "Q_KEY"  # from user file ~/aside.toml:4"#,
+        ],
+    );
+}
+
+#[test]
 fn a_value_is_shown_on_one_line_and_without_anything_hidden() {
     check(
         &[

@@ -11,6 +11,7 @@ use std::{
 
 use aside_base::lock;
 use aside_config::{
+    hidden::is_variable,
     known::{BEARER, KnownProvider},
     settings::ProviderSettings,
 };
@@ -78,17 +79,6 @@ pub enum KeySource {
         /// Name of the provider.
         provider: String,
     },
-}
-
-/// Whether the text can be the name of a variable and does not look like a key.
-fn is_variable(name: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| name.bytes().any(|byte| is(&byte));
-    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    let is_plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let looks_random = name.len() >= 20 && has(u8::is_ascii_digit) && is_mixed;
-    is_plain && !looks_random
 }
 
 impl KeySource {

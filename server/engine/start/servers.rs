@@ -7,6 +7,7 @@ use std::{
 
 use aside_config::{
     Configuration,
+    hidden::is_variable,
     settings::{McpServer, ProtocolSetting, Settings},
     trust::TrustStore,
     workspace::DefinitionKind,
@@ -275,8 +276,10 @@ fn headers(
 ) -> Result<Vec<ServerHeader>, String> {
     let of_environment = |variable: &String| {
         let value = (models.env())(variable).filter(|value| !value.trim().is_empty());
-        value.ok_or_else(|| {
-            format!("{variable}, which should hold its key, is not set; set it, or remove it from your aside.toml")
+        value.ok_or_else(|| match is_variable(variable) {
+            true => format!("{variable}, which should hold its key, is not set; set it, or remove it from your aside.toml"),
+            // The text may be a key, so it is not repeated.
+            false => "what should name the variable with its key is no name of one; put the key into a variable, and the variable's name into your aside.toml".to_owned(),
         })
     };
     let mut all = Vec::new();

@@ -65,6 +65,37 @@ fn servers_are_listed_with_their_tools_and_what_they_wrote_and_turned_off_and_on
 }
 
 #[test]
+fn what_may_be_a_key_is_in_no_list_and_no_message() {
+    let world = TestWorld::new();
+    world.user_config(
+        "providers.mine = { api = 'openai-chat', base_url = 'http://127.0.0.1:1', api_key_env = 'sk_canary_9f8e7d6c5b4a' }\n\
+         providers.other = { api = 'openai-chat', base_url = 'http://127.0.0.1:1', headers.X-Key = 'canary' }\n\
+         [mcp.servers.run]\ncommand = 'sh'\nargs = ['-c', 'exit 3', '--access-token', 'canary']\n\
+         [mcp.servers.web]\nurl = 'http://127.0.0.1:1/mcp?api_key=canary'\n",
+    );
+    let mut said = String::new();
+    for args in [
+        &["mcp", "list"][..],
+        &["config", "show"],
+        &["doctor"],
+        &["model", "list"],
+        &["run", "-m", "mine/m", "Go"],
+        &["trust", "--yes"],
+        &["mcp", "list"],
+    ] {
+        said += &format!("{:?}", world.aside(args));
+    }
+    let mut client = Client::start(&world, "\"Done.\"", prompts());
+    let all = listed(&mut client);
+    assert_eq!(all.len(), 2, "{all:?}");
+    said += &format!("{all:?}");
+    said += &client.request("aside/config/read", json!({})).to_string();
+    client.leave();
+    assert!(said.contains("--access-token") && said.contains("api_key="));
+    assert!(!said.contains("canary"), "{said}");
+}
+
+#[test]
 fn the_user_turns_a_server_of_the_workspace_off() {
     let world = TestWorld::new();
     world.write("aside.toml", &config("plain", "enabled = true"));

@@ -141,6 +141,16 @@ fn a_key_goes_to_the_server_alone_and_appears_nowhere() {
     served.calls("echo", &[]).exits(0).says(
         "The tools of the MCP server srv are unavailable: it requires a login; run `aside mcp login srv`",
     );
+    let wrong = ServedWorld::new(
+        "key",
+        "headers.Authorization = 'Bearer wrong-key-of-the-user'",
+    );
+    wrong.calls("echo", &[]).exits(0).says(
+        "The tools of the MCP server srv are unavailable: it refused its key; correct the variable or the header",
+    );
+    let pasted = ServedWorld::new("key", "bearer_token_env = 'sk_live_9f8e7d6c5b4a'");
+    let done = pasted.calls("echo", &[]).exits(0);
+    assert!(!format!("{done:?}").contains("sk_live"), "{done:?}");
     let unset = ServedWorld::new("key", "bearer_token_env = 'NO_SUCH_KEY'");
     unset
         .calls("echo", &[])

@@ -59,7 +59,11 @@ fn endpoint(model: &str, text: &str, set: &[&'static str]) -> String {
 
 #[test]
 fn keys_in_place_of_names_are_not_repeated() {
-    for key in ["sk-ant-REDACTED", "AIzaSyA0123456789abcdefghij"] {
+    for key in [
+        "sk-ant-REDACTED",
+        "AIzaSyA0123456789abcdefghij",
+        "sk_live_9f8e7d6c5b4a",
+    ] {
         let text = format!(
             "providers.mine = {{ api = 'openai-chat', base_url = 'http://localhost', api_key_env = '{key}' }}"
         );
@@ -372,7 +376,7 @@ async fn configured_headers_are_sent_and_their_values_redacted() {
 
 #[test]
 fn error_names_exactly_the_keys_that_are_tried() {
-    for known in aside_config::known::KNOWN {
+    for known in KNOWN {
         let is_looked_at = !known.local && models::default_model(known.name).is_some();
         for key in known.key_env {
             assert_eq!(NO_MODEL.contains(key), is_looked_at, "{key}");

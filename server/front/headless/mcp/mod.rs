@@ -9,7 +9,7 @@ pub mod import;
 pub mod login;
 
 use aside_base::visible::one_line;
-use aside_config::settings::McpServer;
+use aside_config::{hidden, settings::McpServer};
 use aside_mcp::ServerTools;
 
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
@@ -81,11 +81,12 @@ fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> Strin
     entry
 }
 
+/// The address, or the command, without what may be a secret.
 fn place_of(server: &McpServer) -> String {
     if let Some(url) = &server.url {
-        return url.clone();
+        return hidden::address(url);
     }
     let words = server.command.iter().chain(&server.args);
-    let words: Vec<&str> = words.map(String::as_str).collect();
-    shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
+    let words = hidden::command(words.map(String::as_str));
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }

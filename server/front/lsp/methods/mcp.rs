@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aside_config::{Configuration, settings::McpServer};
+use aside_config::{Configuration, hidden, settings::McpServer};
 use aside_mcp::ServerTools;
 
 use super::{super::connection::LspConnection, raw_params::folder};
@@ -47,7 +47,10 @@ pub(in super::super) async fn list(
 fn item(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> McpItem {
     let mut item = McpItem {
         name: name.to_owned(),
-        place: server.url.clone().or_else(|| server.command.clone()),
+        place: match &server.url {
+            Some(url) => Some(hidden::address(url)),
+            None => server.command.clone(),
+        },
         ..McpItem::default()
     };
     let Some(offered) = offered else {
