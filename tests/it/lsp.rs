@@ -12,6 +12,7 @@ mod folders;
 mod full;
 mod gone;
 mod keys;
+mod lived;
 mod long;
 mod memory;
 mod models;

@@ -28,6 +28,7 @@ mod kept;
 mod limits;
 mod litellm;
 mod live;
+mod nothing;
 mod questions;
 mod refusals;
 mod repeated;

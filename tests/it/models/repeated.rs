@@ -1,4 +1,6 @@
-//! Servers that count the calls of each response anew: `call_0` again and again.
+//! Servers that say a call again: twice in one response, or with the ids of each response before, `call_0` again and again.
+
+use std::fs;
 
 use aside_model_server::play::{ModelReply, ReplyItem};
 
@@ -34,4 +36,26 @@ fn ids_that_repeat_over_a_conversation_are_told_apart() {
         assert_eq!(heard.matches(told).count(), 4, "{api:?}: {heard}");
         stage.is_clean();
     });
+}
+
+#[test]
+fn a_command_runs_as_often_as_it_was_called() {
+    let arguments = r#"{"command":"echo ran >> effect.txt"}"#;
+    for (ids, times) in [
+        (&["one", "one"][..], 1),
+        (&["one", "one", "one"], 1),
+        (&["one", "two"], 2),
+        (&["one", "two", "one"], 2),
+    ] {
+        row(|api| {
+            let calls = ids.iter().fold(ModelReply::new("calls"), |reply, id| {
+                reply.call(id, "run_command", arguments)
+            });
+            let stage = ModelStage::new(api, vec![says(calls), done()]);
+            stage.run("Go.", &AUTO).exits(0);
+            let ran = fs::read_to_string(stage.world.at("effect.txt")).unwrap();
+            assert_eq!(ran, "ran\n".repeat(times), "{api:?}: {ids:?}");
+            stage.is_clean();
+        });
+    }
 }

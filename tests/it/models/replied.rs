@@ -1,5 +1,7 @@
 //! What a response gave, as its API's rules want it noted.
 
+use std::collections::HashSet;
+
 use aside_model_server::ServedApi;
 use serde_json::{Value, json};
 
@@ -11,11 +13,18 @@ pub(super) fn items(api: ServedApi, body: &str) -> Vec<Value> {
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
     match api {
         ServedApi::Anthropic => blocks(events),
-        ServedApi::OpenaiResponses => events
-            .filter(|event: &Value| event["type"] == "response.output_item.done")
-            .map(|event| event["item"].clone())
-            .filter(|item| item["status"] != "incomplete")
-            .collect(),
+        ServedApi::OpenaiResponses => {
+            let mut calls = HashSet::new();
+            let done = events.filter(|event: &Value| event["type"] == "response.output_item.done");
+            let items = done.map(|event| event["item"].clone());
+            // A call that is said again is the one that was said before.
+            let is_new = |item: &Value| match item["call_id"].as_str() {
+                Some(id) => calls.insert(id.to_owned()),
+                None => true,
+            };
+            let items = items.filter(|item| item["status"] != "incomplete");
+            items.filter(is_new).collect()
+        }
         ServedApi::Gemini => events
             .flat_map(|event: Value| {
                 let parts = &event["candidates"][0]["content"]["parts"];
