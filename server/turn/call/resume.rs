@@ -1,4 +1,5 @@
-//! The next step of a call in a resumed turn.
+//! The next step of a call in a resumed turn. A run that was cut off is made again if its tool changes nothing; else the
+//! model is told that the effects are unknown.
 
 use serde_json::Value;
 
@@ -85,6 +86,10 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
             };
             let next = deliver(cx, &mut call, HeldResult { end, output }, delivery);
             return (call, next);
+        }
+        // Whatever a run did that changes nothing can be done again.
+        CallState::Running { live } if live.is_empty() && cx.changes_nothing(past.tool()) => {
+            return (call, prepare(details));
         }
         CallState::Running { live } => {
             for pair in live {

@@ -266,7 +266,7 @@ impl CallHistory {
     pub(super) fn ask_permission(&mut self, prompt: &PromptId) {
         if matches!(
             self.state,
-            CallState::Made | CallState::Due | CallState::Permission(_)
+            CallState::Made | CallState::Due | CallState::Permission(_) | CallState::Running { .. }
         ) {
             self.state = CallState::Permission(prompt.clone());
         }

@@ -151,10 +151,10 @@ fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
         .json();
     assert_eq!(again["turnId"], end["turnId"]);
     assert_eq!(again["answer"], "Read.");
-    assert_eq!(
-        world.log().told("read"),
-        "read_file was interrupted; its effects are unknown. Look before you run it again."
-    );
+    // The file is read anew: a run that changes nothing leaves nothing unknown.
+    let log = world.log();
+    let told = log.told("read");
+    assert!(told.contains("a line of the file"), "{told}");
 }
 
 #[test]

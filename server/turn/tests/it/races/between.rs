@@ -7,7 +7,7 @@ use aside_turn::{
     question::AnswerType,
     record::{Outcome, PromptId, PromptSubject},
     resume::{self, ResumeError},
-    rules::RunRule,
+    rules::{Class, Mode, RunRule},
 };
 use serde_json::Value;
 
@@ -54,6 +54,7 @@ impl World {
         if self.tape.one_in(8) {
             self.resume_wrongly();
         }
+        let is_barred = !setup.rules.trusted || setup.rules.mode == Mode::Plan;
         let mut answers = Vec::new();
         for (prompt, live) in self.checker.turn.open_prompts() {
             let seen = self.checker.turn.prompts.get(&prompt);
@@ -73,6 +74,10 @@ impl World {
         self.say(|| format!("  answers {answers:?}"));
         match Turn::resume(setup, TurnHistory::of(&self.log), answers, self.now) {
             Ok(turn) => self.live_on(turn),
+            Err(ResumeError::InVain { .. }) if is_barred => {
+                self.checker.counts.add("resume: in vain");
+                self.close();
+            }
             Err(error) => self.checker.fail(format!("it cannot be resumed: {error}")),
         }
     }
@@ -182,10 +187,23 @@ impl Checker {
         self.count_resume();
         self.life = Life::default();
         self.turn.fresh.clear();
+        self.forget_harmless_runs();
         self.mark_lost();
         for call in self.turn.calls.values_mut() {
             call.asked = None;
             call.to_run = false;
+        }
+    }
+
+    /// A run of Aside's own that changes nothing is made again.
+    fn forget_harmless_runs(&mut self) {
+        for call in self.turn.calls.values_mut() {
+            let rules = self.rules.tools.get(&call.tool);
+            let is_harmless =
+                rules.is_some_and(|rules| rules.class == Class::Reads && !rules.outside);
+            if call.in_run && call.open.is_empty() && is_harmless {
+                (call.in_run, call.lost) = (false, false);
+            }
         }
     }
 

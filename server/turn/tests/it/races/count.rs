@@ -52,6 +52,7 @@ pub(crate) const TO_REACH: &[&str] = &[
     "resume: something owed after the answer",
     "resume: answered, no end",
     "resume: permission open",
+    "resume: in vain",
     "resume: approved, not started",
     "resume: question open, attached",
     "resume: question open, parked",

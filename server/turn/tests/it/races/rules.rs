@@ -33,7 +33,7 @@ pub(crate) fn class(tool: &str) -> Class {
 pub(crate) fn rules(tape: &mut Tape) -> Rules {
     let mut tools: Vec<(String, ToolRules)> = TOOLS
         .iter()
-        .map(|name| ((*name).to_owned(), tool(tape)))
+        .map(|name| ((*name).to_owned(), tool(tape, name)))
         .collect();
     tools.push((ANSWER_INQUIRY.to_owned(), ToolRules::default()));
     Rules {
@@ -54,7 +54,7 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
 /// What the user may have changed before an interrupted turn is resumed.
 pub(crate) fn changed(tape: &mut Tape, rules: &mut Rules) {
     let name = *tape.of(&TOOLS);
-    rules.tools.insert(name.to_owned(), tool(tape));
+    rules.tools.insert(name.to_owned(), tool(tape, name));
     if tape.one_in(2) {
         for rules in rules.tools.values_mut() {
             let id = (*tape.of(&QUESTIONS)).to_owned();
@@ -77,8 +77,9 @@ pub(crate) fn client(tape: &mut Tape) -> Client {
     }
 }
 
-fn tool(tape: &mut Tape) -> ToolRules {
+fn tool(tape: &mut Tape, name: &str) -> ToolRules {
     let mut rules = ToolRules {
+        class: class(name),
         run: [
             None,
             Some(RunRule::Unattended),
