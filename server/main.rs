@@ -10,7 +10,7 @@ use std::{
 };
 
 use aside::{
-    engine::look_for_thread,
+    engine::{look_for_descriptors, look_for_thread},
     front::{
         acp,
         headless::{
@@ -235,15 +235,17 @@ fn with_streams(
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
     // What blocks would find out halfway that there is no thread for it.
     look_for_thread().map_err(|error| CommandFailure::internal(error.to_string()))?;
+    let no_loop = |error: io::Error| {
+        CommandFailure::internal(format!(
+            "the program could not start its event loop: {error}"
+        ))
+    };
+    look_for_descriptors().map_err(no_loop)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .thread_keep_alive(KEEP_ALIVE)
         .enable_all()
         .build()
-        .map_err(|error| {
-            CommandFailure::internal(format!(
-                "the program could not start its event loop: {error}"
-            ))
-        })?;
+        .map_err(no_loop)?;
     runtime.spawn(keep_a_thread());
     let done = runtime.block_on(future);
     runtime.shutdown_background();

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_variables_are_told_from_keys() {
+    fn a_key_is_no_name_of_a_variable() {
         for name in [
             "MINE",
             "OPENAI_API_KEY",

@@ -16,6 +16,7 @@ use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::{Response, Url};
 use tokio::time::{Instant, sleep, timeout};
+use url::Position;
 
 use super::{
     ModelRequest, Provider, ResponseStream,
@@ -85,6 +86,7 @@ impl Provider for Http {
             decoder,
             read: 0,
             begun: false,
+            has_stray: false,
             broken: None,
         };
         let first = stream.next().await;
@@ -139,10 +141,17 @@ impl Http {
         })
     }
 
-    /// Joins the base URL and a path. The base URL may have a path of its own, with or without a slash at its end.
+    /// Joins the base URL and a path. The base URL may have a path of its own, with or without a slash at its end, and a
+    /// query, which goes behind that of the path.
     fn url(&self, path: &str) -> Result<Url, Failure> {
-        let base = self.options.base.as_str().trim_end_matches('/');
-        Url::parse(&format!("{base}{path}")).map_err(|error| Failure {
+        let base = self.options.base[..Position::AfterPath].trim_end_matches('/');
+        let query = self.options.base.query().unwrap_or_default();
+        let sign = match path.contains('?') {
+            _ if query.is_empty() => "",
+            true => "&",
+            false => "?",
+        };
+        Url::parse(&format!("{base}{path}{sign}{query}")).map_err(|error| Failure {
             class: FailureClass::Other,
             text: format!(
                 "base_url {base} of the provider {} is not a valid address ({error}); correct it",
@@ -359,6 +368,8 @@ impl Http {
         let id = self.options.id();
         let base = &self.options.base;
         let mut shown = base.clone();
+        // A query may hold a key.
+        shown.set_query(None);
         // Without a login: only an address that cannot have one refuses.
         let _ = shown.set_username("").and(shown.set_password(None));
         let who = ErrorContext {
@@ -435,6 +446,8 @@ struct Stream {
     read: usize,
     /// Whether any byte was not blank.
     begun: bool,
+    /// Whether something came between the events that is none.
+    has_stray: bool,
     /// An error to report after the pieces that preceded it.
     broken: Option<ApiError>,
 }
@@ -487,9 +500,15 @@ impl Stream {
         for event in events {
             match event {
                 SseEvent::KeepAlive => pieces.push(Piece::KeepAlive),
+                SseEvent::Stray => self.has_stray = true,
                 SseEvent::Data(data) => self.decoder.event(&data, pieces)?,
             }
             if matches!(pieces.last(), Some(Piece::Finish(_))) {
+                if self.has_stray {
+                    // What was lost may be a call.
+                    pieces.pop();
+                    return Err(ApiError::garbled("a part of the response is no event"));
+                }
                 break;
             }
         }

@@ -375,7 +375,7 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
         Some(401 | 403) => M::BadKey,
         Some(402) => M::Money,
         Some(404) if error.message.to_lowercase().contains("model") => M::UnknownModel,
-        Some(404 | 405) => M::NoApi,
+        Some(404 | 405 | 501) => M::NoApi,
         Some(408 | 409) => M::Transient,
         Some(413) => M::Context,
         // Anthropic omits the waiting time at a spending limit. Gateways omit it for short limits too, so the message
@@ -503,7 +503,10 @@ fn next(
         M::BadKey if who.key_source.is_empty() => "set the provider's api_key_env",
         M::BadKey => "set a key that has access to the model",
         M::UnknownModel => "choose a model from `aside model list`",
-        M::NoApi => "correct the provider's base_url and api",
+        M::NoApi if who.base.trim_end_matches('/').ends_with("/v1") => {
+            "correct the provider's api, or its base_url, perhaps without the /v1"
+        }
+        M::NoApi => "correct the provider's api, or its base_url, perhaps with /v1 at its end",
         M::NotApi => "correct the provider's base_url, or log in to your network",
         M::Money => "add credit or raise the limit with the provider, or choose another model",
         M::Rate => "wait a while, then try again",

@@ -16,6 +16,8 @@ pub(super) enum SseEvent {
     Data(String),
     /// An event without data, such as a comment.
     KeepAlive,
+    /// A line between events that is none of their fields, and may be what is left of one.
+    Stray,
 }
 
 /// Error: an event exceeds [`MAX_EVENT`].
@@ -34,6 +36,8 @@ pub(super) struct SseParser {
     start: bool,
     data: String,
     has_data: bool,
+    /// Whether an event with data was there.
+    has_events: bool,
     stray: String,
 }
 
@@ -46,6 +50,7 @@ impl SseParser {
             start: true,
             data: String::new(),
             has_data: false,
+            has_events: false,
             stray: String::new(),
         }
     }
@@ -120,11 +125,15 @@ impl SseParser {
             }
             // In every API the data repeats the name of the event.
             "event" | "id" | "retry" => {}
-            _ if self.stray.len() + line.len() < MAX_STRAY => {
-                self.stray.push_str(line);
-                self.stray.push('\n');
+            _ => {
+                if self.has_events && line.contains('{') {
+                    out.push(SseEvent::Stray);
+                }
+                if self.stray.len() + line.len() < MAX_STRAY {
+                    self.stray.push_str(line);
+                    self.stray.push('\n');
+                }
             }
-            _ => {}
         }
     }
 
@@ -134,7 +143,10 @@ impl SseParser {
             // An event without data is none; it shows that the server lives.
             out.push(match data.trim().is_empty() {
                 true => SseEvent::KeepAlive,
-                false => SseEvent::Data(data),
+                false => {
+                    self.has_events = true;
+                    SseEvent::Data(data)
+                }
             });
         }
     }
@@ -157,6 +169,7 @@ mod tests {
                 .map(|event| match event {
                     SseEvent::Data(data) => data.replace('\n', "\\n"),
                     SseEvent::KeepAlive => "-".to_owned(),
+                    SseEvent::Stray => "!".to_owned(),
                 })
                 .collect();
             assert_eq!(
@@ -183,7 +196,9 @@ mod tests {
     #[test]
     fn text_outside_of_events_is_kept() {
         let text = b"data: 1\n\n{\n  \"error\": {}\n}\n";
-        check(StreamFormat::Sse, text, "1", "{\n  \"error\": {}\n}\n");
+        check(StreamFormat::Sse, text, "1|!|!", "{\n  \"error\": {}\n}\n");
+        let text = b"{\ndata: 1\n\nnoise\ndatta: {}\n\ndata: 2\n\n";
+        check(StreamFormat::Sse, text, "1|!|2", "{\nnoise\ndatta: {}\n");
     }
 
     #[test]

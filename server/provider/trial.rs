@@ -236,6 +236,7 @@ impl ProviderTrial {
         for (at, event) in events.into_iter().enumerate() {
             match event {
                 SseEvent::KeepAlive => pieces.push(Piece::KeepAlive),
+                SseEvent::Stray => {}
                 SseEvent::Data(data) => match decoder.event(&data, &mut pieces) {
                     Err(error) if at >= whole && error.is_garbled() => return Err(ApiError::cut()),
                     done => done?,

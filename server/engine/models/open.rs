@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{api::ApiKind, lock};
+use aside_base::{api::ApiKind, environment::looks_secret, lock};
 use tokio::time::timeout;
 use url::Url;
 
@@ -417,8 +417,12 @@ fn address(text: &str, source: &str) -> Result<Url, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong("contains a name or password"));
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("has a query or fragment after its path"));
+    if url.fragment().is_some() {
+        return Err(wrong("has a fragment after its path"));
+    }
+    let is_key = |name: &str| looks_secret(&name.to_ascii_uppercase());
+    if url.query_pairs().any(|(name, _)| is_key(&name)) {
+        return Err(wrong("has a key in its query"));
     }
     Ok(url)
 }

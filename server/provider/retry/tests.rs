@@ -58,6 +58,7 @@ fn permanent_errors_differ_from_temporary_ones() {
         Auth     | 404 not_found_error - | model: claude-nope
         Auth     | 404 - model_not_found | The model `gpt-9` does not exist
         Auth     | 404 - - | <html>not here</html>
+        Auth     | 501 - - | Unsupported method
         Auth     | 400 - 400 | nope is not a valid model ID
         Money    | 402 - 402 | Insufficient credits
         Money    | 429 insufficient_quota insufficient_quota | You exceeded your current quota.
@@ -202,7 +203,7 @@ fn errors_give_advice() {
     let table = "
         401 - - | invalid x-api-key => api.example rejected the API key from KEY (invalid x-api-key); set a key that has access to the model
         404 - model_not_found => api.example has no such model (model_not_found); choose a model from `aside model list`
-        404 - - | no page => api.example does not offer this API below https://api.example:8443/v1 (no page); correct the provider's base_url and api
+        404 - - | no page => api.example does not offer this API below https://api.example:8443/v1 (no page); correct the provider's api, or its base_url, perhaps without the /v1
         402 - - => the account has no credit left, or reached its limit (HTTP status 402); add credit or raise the limit with the provider, or choose another model
         418 - - | I am a teapot => api.example answered 418: I am a teapot; check the request and the configuration
         429 - - after | slowly => api.example accepts no more requests for now (slowly); wait a while, then try again
@@ -218,6 +219,15 @@ fn errors_give_advice() {
         let expected = format!("anthropic/m: {expected}");
         assert_eq!(failure(&error(line), &WHO).text, expected);
     }
+    let above = ErrorContext {
+        base: "https://api.example/",
+        ..WHO
+    };
+    let said = failure(&error("404 - - | no page"), &above).text;
+    assert!(
+        said.ends_with("or its base_url, perhaps with /v1 at its end"),
+        "{said}"
+    );
     let nobodys = ErrorContext {
         key_source: "",
         ..WHO

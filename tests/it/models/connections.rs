@@ -22,6 +22,7 @@ use rustls::{
 use serde_json::{Value, json};
 
 use super::{
+    column,
     live::Live,
     shown::shown,
     stage::{AUTO, ModelStage, http, row, says},
@@ -46,6 +47,31 @@ fn a_server_that_loads_its_model_is_waited_for() {
             "{api:?}"
         );
         assert_eq!(stage.requests().len(), 2, "{api:?}");
+    });
+}
+
+#[test]
+fn a_query_of_the_address_goes_with_each_request() {
+    row(|api| {
+        let stage = ModelStage::new(api, vec![says(ModelReply::new("a").text("Here."))]);
+        let (provider, _) = column::model(api).split_once('/').unwrap();
+        let path = match api {
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => "/v1",
+            _ => "",
+        };
+        let kind = match api {
+            ServedApi::OpenaiChat => "api = 'openai-chat'\n",
+            _ => "",
+        };
+        let address = stage.server.address();
+        stage.world.user_config(&format!(
+            "[providers.{provider}]\n{kind}base_url = 'http://{address}{path}?api-version=7&a=b'\n"
+        ));
+        stage.run("Speak.", &AUTO).exits(0);
+        let asked = &stage.requests()[0].path;
+        assert!(asked.ends_with("api-version=7&a=b"), "{api:?}: {asked}");
+        assert_eq!(asked.matches('?').count(), 1, "{api:?}: {asked}");
+        stage.is_clean();
     });
 }
 

@@ -154,3 +154,39 @@ fn a_429_without_a_time_is_waited_for() {
         stage.is_clean();
     });
 }
+
+/// What is lost of a response may be a call of it, so the rest does not count.
+#[test]
+fn a_call_of_which_only_garbage_comes_is_asked_for_again() {
+    for (api, call) in [
+        (ServedApi::Gemini, "functionCall"),
+        (ServedApi::OpenaiChat, "tool_calls\":["),
+    ] {
+        let run = r#"{"command":"echo ran >> runs"}"#;
+        let reply = |name: &str| {
+            let reply = ModelReply::new(name).text("I run it.");
+            reply.call("call_1", "run_command", run)
+        };
+        let whole = String::from_utf8(reply("lost").stream(api).to_vec()).unwrap();
+        let garbled = whole.lines().map(|line| match line.contains(call) {
+            true => format!("d@{}\n", &line[2..]),
+            false => format!("{line}\n"),
+        });
+        let garbled: String = garbled.collect();
+        assert_ne!(garbled, whole, "{api:?}");
+        let script = vec![
+            http(ServedReply::stream(api, garbled)),
+            says(reply("again")),
+            says(ModelReply::new("end").text("Done.")),
+        ];
+        let stage = ModelStage::new(api, script);
+        let done = stage.run("Run it.", &AUTO).exits(0);
+        assert!(
+            shown(&done).contains("retry 1, without step 1\n"),
+            "{api:?}: {done:?}"
+        );
+        let ran = std::fs::read_to_string(stage.world.at("runs")).unwrap();
+        assert_eq!(ran, "ran\n", "{api:?}");
+        stage.is_clean();
+    }
+}

@@ -301,3 +301,25 @@ fn where_no_thread_can_be_had_the_program_says_so_and_ends() {
         assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
     }
 }
+
+#[test]
+fn where_few_files_may_be_open_the_program_says_so_and_ends() {
+    let world = TestWorld::new();
+    let model = world.script(ANSWERS);
+    for args in [
+        &["run", "-m", &model, "Go"][..],
+        &["lsp", "--stdio"],
+        &["doctor"],
+    ] {
+        for most in 4..16 {
+            let bound = format!("--nofile={most}:{most}");
+            let bound = [&bound, program().to_str().unwrap()];
+            let mut command = world.within("prlimit", &[&bound[..], args].concat());
+            let done = start(command.stdin(Stdio::null())).end();
+            assert!(
+                !done.stderr.contains("panicked"),
+                "{args:?} {most}: {done:?}"
+            );
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::{env, path::Path, time::Duration};
 
 use aside_base::{api::ApiKind, environment, open_places};
-use aside_config::{ModelId, Settings};
+use aside_config::{ModelId, Settings, hidden};
 use tokio::time::timeout;
 
 use super::finding::Finding;
@@ -26,7 +26,10 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
                 continue;
             }
         };
-        let place = format!("{name} at {}", endpoint.options.base);
+        let place = format!(
+            "{name} at {}",
+            hidden::address(endpoint.options.base.as_str())
+        );
         let key = match &endpoint.key {
             KeySource::None => "without a key".to_owned(),
             source => format!("with the key from {}", source.description()),

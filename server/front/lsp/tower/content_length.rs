@@ -218,7 +218,10 @@ impl ContentLength {
                 let plain = Request::build("shutdown").id(id.clone()).finish();
                 Some(Cut::Message(plain.to_string().into()))
             }
-            (method, Some(id)) if method.starts_with("$/") => {
+            // tower-lsp reads the items of this one in another way than LSP has them, and refuses those.
+            (method, Some(id))
+                if method.starts_with("$/") || method.starts_with("typeHierarchy/") =>
+            {
                 let why = format!("there is no request {method}");
                 Some(refusal(METHOD_NOT_FOUND, &why, Some(id.clone())))
             }

@@ -166,6 +166,7 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
         {"jsonrpc":"2.0","id":7} | -32600 of 7 the message is not a JSON-RPC 2.0 message: it has no method
         {"jsonrpc":"2.0","method":"aside/turn/start","id":7,"params":[]} | -32602 of 7 the params of aside/turn/start are an object, not a list
         {"jsonrpc":"2.0","method":"$/unknown","id":7,"params":{}} | -32601 of 7 there is no request $/unknown
+        {"jsonrpc":"2.0","method":"typeHierarchy/subtypes","id":7,"params":{"item":{"tags":[1]}}} | -32601 of 7 there is no request typeHierarchy/subtypes
         {"jsonrpc":"2.0","method":"$/unknown","params":{}} | {"jsonrpc":"2.0","method":"$/unknown","params":{}}
         {"jsonrpc":"2.0","method":"shutdown","id":7,"params":null} | Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}
         {"jsonrpc":"2.0","method":"shutdown","id":7,"params":{}} | Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}
