@@ -81,6 +81,11 @@ say = [{ text = "Done." }]
   vim.cmd.edit('a.txt')
   T.ask('Aside ask go')
   T.has(T.page(), ':Aside trust shows what trust means.')
+  T.equal(require('aside').status(), 'Aside · not trusted')
+  T.picks('Aside trust', function(items)
+    T.has(T.screen(), ' comes here.')
+    return items[1]
+  end)
   T.has(T.page(), '│ There is no `nowhere/to/be/found.txt`; create it with write_file.')
 end)
 
@@ -127,6 +132,50 @@ test('an answer that is shown again has its size and its end, and says how to go
   T.draw()
   T.has(T.screen(), 'the end')
   vim.o.lines, vim.o.columns = 24, 80
+end)
+
+test('what stands beside a line is cut where the window ends, in each window', {
+  files = { ['folder/of_the_code.txt'] = 'one\n' },
+  config = { settings = { conversation = { mode = 'edits' } } },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "read_file", arguments = { path = "folder/of_the_code.txt" } },
+  { call = "read_file", arguments = { path = "folder/that_is_not_there_at_all.txt" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('folder/of_the_code.txt')
+  local function is_whole()
+    local view = assert(require('aside.view').visible())
+    local screen, marks = T.screen(), vim.api.nvim_get_namespaces()['aside.view']
+    local found = 0
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(view.buf, marks, 0, -1, { details = true })) do
+      local line = vim.fn.getbufline(view.buf, mark[2] + 1)[1]
+      T.has(screen, line .. ' ' .. mark[4].virt_text[1][1])
+      found = found + 1
+    end
+    T.equal(found, 3)
+  end
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside hide')
+  T.picks('Aside answer', 'Yes')
+  T.ended()
+  vim.cmd('Aside')
+  is_whole()
+  T.press('P')
+  is_whole()
+  vim.cmd('vertical resize 30')
+  T.draw()
+  is_whole()
+  vim.cmd('Aside hide')
 end)
 
 test('a path in an answer is opened in the window of the code', {

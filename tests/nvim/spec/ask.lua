@@ -169,6 +169,33 @@ test('what is fixed is what the diagnostics of the lines say', {
   T.lacks(start.params.attachments[2].text, 'bad one')
 end)
 
+test('what is said in an answer is about the line of the cursor in the code', {
+  files = { ['a.lua'] = 'one\ntwo\n' },
+  script = '[[reply]]\nrepeat = true\nsay = [{ text = "1\\n2\\n3\\n4\\n5" }]',
+}, function()
+  vim.cmd.edit('a.lua')
+  T.ask('Aside ask go')
+  vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, { { lnum = 1, col = 0, message = 'bad two' } })
+  vim.cmd('2')
+  vim.cmd('Aside')
+  T.equal(vim.bo.filetype, 'aside')
+  T.ask('Aside fix')
+  local last = T.sent[#T.sent].params
+  for _, message in ipairs(T.sent) do
+    last = message.method == 'aside/turn/start' and message.params or last
+  end
+  T.has(last.attachments[2].text, 'bad two')
+  T.equal(last.attachments[1].range.start.line, 1)
+  T.equal(require('aside.view').visible().anchor.row, 1)
+  T.picks('Aside trust', function(items)
+    T.equal(items, { 'Leave it as it is', 'Trust it no more' })
+    return items[1]
+  end)
+  -- Lines of the answer are those that a range names there.
+  T.ask('2,3Aside ask what')
+  T.has(T.page(), '> what\n> (with')
+end)
+
 test('what failed is said in the answer', {
   script = '[[reply]]\nfault = { status = 401, text = "no such key" }',
 }, function()

@@ -165,6 +165,40 @@ say = [{ text = "I went on." }]
   T.equal(T.beside(), { '`Assistant: yes (you)' })
 end)
 
+test('a server that crashes while nothing runs is back, and nothing is to be resumed', { script = ANSWERS }, function()
+  T.ask('Aside ask go')
+  vim.uv.kill(T.server(), 'sigkill')
+  T.equal(last_said('is back'), 'Aside: the server crashed and is back')
+end)
+
+test('a call that was interrupted is one line when its turn goes on after Neovim has ended', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "echo begun; sleep 1000" } }]
+[[reply]]
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.picks('Aside answer', 'Run once')
+  T.wait('it runs', function() return T.page():find('begun', 1, true) end)
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return not require('aside.client').alive() end)
+  assert(require('aside.view').of()):forget()
+  vim.cmd('Aside pane')
+  T.wait('it is read', function() return T.page():find('Interrupted', 1, true) end)
+  T.outcomes = {}
+  vim.cmd('Aside resume')
+  T.ended()
+  T.has(T.page(), 'I went on.')
+  local _, calls = T.page():gsub('`R?r?un[ _][^:]-`', '')
+  T.equal(calls, 1, T.page())
+end)
+
 test('an answer to one question does not resume what was interrupted in another conversation', {
   script = GOES_ON,
 }, function()

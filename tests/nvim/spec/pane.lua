@@ -150,7 +150,12 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   T.equal(view:facts(), model .. ' · plan · $0.7500 · 25 % of 10k')
   sends('iand<Esc><CR>')
   T.equal(view:facts(), model .. ' · plan · $0.8750 · 41 % of 10k')
-  T.has(vim.wo[assert(view:window())].winbar, ' %<how%=')
+  T.has(vim.wo[assert(view:window())].winbar, ' how%=')
+  -- Of a title that has no room its beginning is there.
+  view.title = ('how long '):rep(20)
+  view:redraw()
+  T.has(T.screen():match('[^\n]*'), '… ' .. view:facts())
+  view.title = 'how'
   vim.cmd('Aside mode edits')
   T.has(view:facts(), ' · edits · ')
   -- As it was, read from the log.

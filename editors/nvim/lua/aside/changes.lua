@@ -257,7 +257,7 @@ function M.review()
   local name = vim.uri_to_fname(here.uri)
   if client.buffer(here.uri) ~= buf then
     if vim.bo[buf].buftype ~= '' then
-      local win = vim.fn.bufwinid(require('aside.turn').code())
+      local win = vim.fn.bufwinid((client.code()))
       if win > 0 then vim.api.nvim_set_current_win(win) end
     end
     vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.')))

@@ -72,6 +72,21 @@ function M.buffer(uri)
     :find(function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == name end)
 end
 
+--- Where the person works: of the windows with files, that which was used last.
+---@return integer buf
+---@return integer line of its cursor
+function M.code()
+  local best, used = vim.api.nvim_get_current_win(), -1
+  local function kind(win) return vim.bo[vim.api.nvim_win_get_buf(win)].buftype end
+  for _, win in ipairs(kind(best) ~= '' and vim.api.nvim_tabpage_list_wins(0) or {}) do
+    local at = vim.fn.getbufinfo(vim.api.nvim_win_get_buf(win))[1].lastused
+    if kind(win) == '' and at > used then
+      best, used = win, at
+    end
+  end
+  return vim.api.nvim_win_get_buf(best), vim.api.nvim_win_get_cursor(best)[1]
+end
+
 --- The folder to work in.
 function M.root(buf) return is_file(buf) and vim.fs.root(buf, config.get().root_markers) or vim.fn.getcwd() end
 
@@ -145,6 +160,7 @@ local function on_exit(this, code, signal)
   if vim.v.exiting ~= vim.NIL then return end
   log.write(('the server ended with code %d, signal %d'):format(code, signal))
   local crashed = not this.stopped and (code ~= 0 or signal ~= 0) and signal ~= 15
+  local ran = require('aside.turn').running() ~= nil
   require('aside.prompt').abandon()
   require('aside.turn').abandon(crashed and 'The server crashed.' or 'The server was stopped.')
   if not this.client and not this.stopped then
@@ -156,7 +172,7 @@ local function on_exit(this, code, signal)
   crashes = vim.tbl_filter(function(at) return now - at < WITHIN end, crashes)
   crashes[#crashes + 1] = now
   if #crashes > CRASHES then return give_up(often:format(#crashes, WITHIN)) end
-  local back = 'the server crashed and is back; :Aside resume goes on with what it did'
+  local back = 'the server crashed and is back' .. (ran and '; :Aside resume goes on with what it did' or '')
   M.ready(function() log.say(back, 'WarningMsg') end)
 end
 
@@ -247,7 +263,7 @@ function M.ready(act, failed)
   end
   log.write(('starting %s, found by %s, version %s'):format(found.path, found.source, found.version))
   local chosen = since_11 and vim.deepcopy(vim.lsp.config['aside']) or M.config() ---@diagnostic disable-line: undefined-field
-  chosen.root_dir = M.root(vim.api.nvim_get_current_buf())
+  chosen.root_dir = M.root((M.code()))
   if since_11 then
     vim.lsp.start(chosen, { attach = false })
   else

@@ -15,19 +15,27 @@ local function text_of(given, prompt, act)
   end)
 end
 
---- The first and the last line that a command was given, if any.
-local function range_of(command) return command.range > 0 and { command.line1, command.line2 } or nil end
+--- The lines that a command is about: those that it was given, else that of the cursor in the code, also where the
+--- person is in an answer.
+---@return integer buf
+---@return integer first
+---@return integer last
+---@return boolean given
+local function lines_of(command)
+  if command.range > 0 then return vim.api.nvim_get_current_buf(), command.line1, command.line2, true end
+  local buf, line = client.code()
+  return buf, line, line, false
+end
 
---- Asks about a range, or about nothing in particular.
----@param range? integer[] first and last line
+--- Asks about lines, or about nothing in particular beside them.
+---@param given boolean whether the lines go along
 ---@param also? table[] more attachments
-local function ask(message, buf, range, new, also)
-  local all = range and { attachments.range(buf, range[1], range[2]) } or {}
+local function ask(message, new, also, buf, first, last, given)
+  local all = given and { attachments.range(buf, first, last) } or {}
   local named, missing = attachments.named(message, buf)
   vim.list_extend(vim.list_extend(all, also or {}), named)
-  local here = vim.fn.line('.')
-  local lines = range or vim.bo[buf].buftype == '' and { here, here } or nil
-  local anchor = lines and { buf = buf, row = lines[1] - 1, last = lines[2] - 1 } or nil
+  local anchor ---@type aside.Anchor?
+  if vim.bo[buf].buftype == '' then anchor = { buf = buf, row = first - 1, last = last - 1 } end
   require('aside.turn').ask({
     message = message,
     attachments = #all > 0 and all or nil,
@@ -54,26 +62,27 @@ M.subcommands = {
       .. 'conversation, unless there is a `!`. `@path`, `@path:3-7`, `@buffers`, `@diagnostics`, `@diff`, `@quickfix`, `@selection` and '
       .. '`@terminal` go along.',
     run = function(text, command)
-      local buf = require('aside.turn').code()
-      text_of(text, 'Ask: ', function(message) ask(message, buf, range_of(command), command.bang) end)
+      local buf, first, last, given = lines_of(command)
+      text_of(text, 'Ask: ', function(message) ask(message, command.bang, nil, buf, first, last, given) end)
     end,
     complete = attachments.complete,
   },
   fix = {
     what = 'Asks to fix what the diagnostics of these lines say, or those of the current line. A text says more.',
     run = function(text, command)
-      local buf, range = vim.api.nvim_get_current_buf(), range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
-      local also = attachments.diagnostics(buf, range[1], range[2])
+      local buf, first, last = lines_of(command)
+      local also = attachments.diagnostics(buf, first, last)
       if #also == 0 and not text then return log.say('there are no diagnostics here; say what to fix', 'WarningMsg') end
-      ask(vim.trim('Fix these diagnostics. ' .. (text or '')), buf, range, command.bang, also)
+      ask(vim.trim('Fix these diagnostics. ' .. (text or '')), command.bang, also, buf, first, last, true)
     end,
   },
   rewrite = {
     what = 'Rewrites the lines as a text says, at once and as one undo. With a range, `:Aside! shorten this` does the same, '
       .. 'where the text does not begin with the name of a command.',
     run = function(text, command)
-      local buf, range = vim.api.nvim_get_current_buf(), range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
-      text_of(text, 'Rewrite: ', function(wish) require('aside.rewrite').run(buf, range[1], range[2], wish) end)
+      local buf, first, last = lines_of(command)
+      if not vim.bo[buf].modifiable then return log.fail('nothing can be rewritten here') end
+      text_of(text, 'Rewrite: ', function(wish) require('aside.rewrite').run(buf, first, last, wish) end)
     end,
   },
   review = {
@@ -105,9 +114,9 @@ M.subcommands = {
     what = 'Opens the pane of a conversation, with a message to write, or closes it. With a range, its lines go along; with '
       .. 'a `!` it is a new conversation.',
     run = function(_, command)
-      local range, buf = range_of(command), vim.api.nvim_get_current_buf()
-      local words = range and attachments.word_of(buf, range[1], range[2])
-      if range and not words then return log.fail('the lines are of no file; :Aside ask takes them along') end
+      local buf, first, last, given = lines_of(command)
+      local words = given and attachments.word_of(buf, first, last) or nil
+      if given and not words then return log.fail('the lines are of no file; :Aside ask takes them along') end
       require('aside.pane').toggle({ new = command.bang, words = words })
     end,
   },

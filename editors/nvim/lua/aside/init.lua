@@ -6,9 +6,10 @@ local M = {}
 function M.status()
   local client = package.loaded['aside.client']
   if not client or not client.client then return '' end
-  local prompts, health = require('aside.prompt').open(), client.status.health or 'ok'
+  local prompts, health = require('aside.prompt').open(), client.status.health
   local interrupted = #vim.tbl_filter(function(prompt) return prompt.resumable end, prompts)
-  local parts = { 'Aside', health ~= 'ok' and health or nil }
+  -- A server warns of one thing alone.
+  local parts = { 'Aside', health == 'warning' and 'not trusted' or health == 'error' and 'error' or nil }
   parts[#parts + 1] = #prompts > interrupted and ('%d waiting'):format(#prompts - interrupted)
     or require('aside.turn').running() and 'working'
     or interrupted > 0 and ('%d interrupted'):format(interrupted)

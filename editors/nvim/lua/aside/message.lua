@@ -1,6 +1,7 @@
 --- The message that a person writes below a conversation: of several lines, with a history, and with what goes along with
 --- it named by its words, so that it is seen and can be taken out.
 local attachments = require('aside.attachments')
+local client = require('aside.client')
 local config = require('aside.config')
 local turn = require('aside.turn')
 
@@ -108,7 +109,7 @@ local function send(view)
   list(buf)
   vim.b[buf].aside_recall = nil
   if name then return vim.cmd(('Aside %s %s'):format(name, rest:gsub('\n', ' '))) end
-  local along, missing = attachments.named(text, turn.code())
+  local along, missing = attachments.named(text, (client.code()))
   turn.ask({
     message = text,
     attachments = #along > 0 and along or nil,

@@ -1,4 +1,5 @@
 --- A page with a question, above its answers. One that is too long to stand there is entered and scrolled first.
+local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
 
@@ -28,6 +29,11 @@ local function rows(lines, width)
   local function add(sum, line) return sum + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
   return vim.iter(lines):fold(0, add)
 end
+
+--- A sentence in lines that fit a page, each with whole words.
+---@param text string
+---@return string[]
+function M.sentence(text) return require('aside.rows').words(text, vim.o.columns - 6) end
 
 --- Shows a page in the middle.
 ---@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer, signs?: integer }
@@ -186,7 +192,7 @@ function M.map_paths(buf)
     local name = vim.fn.expand('<cfile>') --[[@as string]]
     local line = vim.api.nvim_get_current_line():match(vim.pesc(name) .. ':(%d+)')
     if vim.fn.filereadable(name) ~= 1 then return log.say('there is no file ' .. name, 'WarningMsg') end
-    local win = vim.fn.bufwinid(require('aside.turn').code())
+    local win = vim.fn.bufwinid((client.code()))
     vim.api.nvim_set_current_win(win > 0 and win or vim.fn.win_getid(1))
     vim.cmd.edit(vim.fn.fnameescape(name))
     if line then vim.cmd('silent! ' .. line) end

@@ -177,13 +177,13 @@ local function trust_lines(folder, preview)
   section('Programs of the folder', preview.programs, tostring)
   section('Never counts', preview.ignored, tostring)
   local ends = #lines > 2 and 'It ends when these files change.' or 'It ends when an aside.toml comes here.'
-  lines[#lines + 1] = 'In a trusted folder tools may edit and run, as the mode says. ' .. ends
-  return lines
+  local means = page.sentence('In a trusted folder tools may edit and run, as the mode says. ' .. ends)
+  return vim.list_extend(lines, means)
 end
 
 --- Shows what trust in the folder means, and asks for it.
 function M.trust()
-  local folder = client.root(vim.api.nvim_get_current_buf())
+  local folder = client.root((client.code()))
   local uri = vim.uri_from_fname(folder)
   local function answer(preview)
     local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'

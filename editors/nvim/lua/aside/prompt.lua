@@ -338,7 +338,8 @@ local function lines_of(prompt)
   -- The answers say that these tools only read.
   parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
   -- The text of a command's prompt is the command once more, cut.
-  parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. prompt.text .. bounds(prompt) or nil
+  local asked = table.concat(page.sentence(prompt.text .. bounds(prompt)), '\n')
+  parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. asked or nil
   parts[#parts + 1] = preview.text and '\n' .. preview.text
   parts[#parts + 1] = preview.cwd and 'in ' .. preview.cwd
   return vim.split(table.concat(vim.tbl_map(function(part) return (part:gsub('\n+$', '')) end, parts), '\n'), '\n')

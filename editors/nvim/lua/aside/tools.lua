@@ -143,11 +143,12 @@ function tools.editor_references(arguments, root)
 end
 
 function tools.editor_selection(_, root)
-  local first, last = attachments.selection(vim.api.nvim_get_current_buf())
-  local lines = { ('%s, line %d.'):format(attachments.path(vim.api.nvim_buf_get_name(0), root), vim.fn.line('.')) }
+  local buf, line = client.code()
+  local first, last = attachments.selection(buf)
+  local lines = { ('%s, line %d.'):format(attachments.path(vim.api.nvim_buf_get_name(buf), root), line) }
   if first == 0 then return lines end
   lines[2] = ('Selected are lines %d to %d:'):format(first, last)
-  return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
+  return vim.list_extend(lines, vim.api.nvim_buf_get_lines(buf, first - 1, last, false))
 end
 
 --- Notes from now on for which state of a buffer diagnostics came. Those of what is open already are there.

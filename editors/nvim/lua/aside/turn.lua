@@ -63,20 +63,6 @@ local function all_running()
   return all
 end
 
---- The buffer that the person works on: of the windows with files, that which was used last.
----@return integer buf
-function M.code()
-  local best, used = vim.api.nvim_get_current_buf(), -1
-  if vim.bo[best].buftype == '' then return best end
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local info = vim.fn.getbufinfo(vim.api.nvim_win_get_buf(win))[1]
-    if vim.bo[info.bufnr].buftype == '' and info.lastused > used then
-      best, used = info.bufnr, info.lastused
-    end
-  end
-  return best
-end
-
 --- Any turn that runs.
 ---@return aside.Turn?
 function M.running() return all_running()[1] end
@@ -193,7 +179,7 @@ end
 --- out of sight, the person says what is meant.
 ---@param ask aside.Ask
 function M.ask(ask)
-  local root = client.root(ask.anchor and ask.anchor.buf or M.code())
+  local root = client.root(ask.anchor and ask.anchor.buf or client.code())
   if not (ask.view and ask.view.hidden) then require('aside.message').remember(ask.message) end
   local function undelivered()
     if ask.undelivered then ask.undelivered() end

@@ -49,7 +49,8 @@ local kinds = {
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
     if #summary > 1 and not view:has_output(update.callId) then view:output(update.callId, ended(update.summary)) end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
-    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 100)
+    local said = log.short(summary[1], 100)
+    local sign = vim.startswith(said, SIGNS[status]) and said or SIGNS[status] .. ' ' .. said
     -- Why it failed is said whole.
     if status ~= 'ok' and #summary == 1 then spell_out(view, update.callId, sign, summary[1]) end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
@@ -127,11 +128,11 @@ end
 
 --- Writes turns that ran before on an empty page.
 ---@param view aside.View
----@param turns { message: string, attachments?: string[], updates: table[], outcome?: string }[]
+---@param turns { turnId: string, message: string, attachments?: string[], updates: table[], outcome?: string }[]
 ---@param runs? boolean the last one runs still, here or in another program
 function M.replay(view, turns, runs)
   for at, turn in ipairs(turns) do
-    view:begin_turn()
+    view:begin_turn(turn.turnId)
     view:said(turn.message, table.concat(turn.attachments or {}, ' · '))
     for _, update in ipairs(as_shown(turn.updates)) do
       M.show(view, update)

@@ -8,7 +8,8 @@ local place_of = require('aside.place')
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
-local BESIDE = 22 -- columns for what stands beside a tool, at least
+local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
+local TITLE = 10 -- columns of a title, at least
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
@@ -23,6 +24,8 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field partial string output without its line break
 ---@field text string of the line itself
 ---@field whole string what was not cut of it
+---@field beside? string what is said beside it, when it is over
+---@field highlight? string of that
 
 ---@class aside.Anchor the code that an answer is about
 ---@field buf integer
@@ -46,7 +49,9 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field anchor? aside.Anchor
 ---@field busy boolean
 ---@field hidden? boolean it is shown only when the person asks for it
----@field lines table<string, aside.Line>
+---@field lines table<string, aside.Line> those of the last turn
+---@field private all_lines aside.Line[]
+---@field private laid? integer columns that the lines are laid out for
 ---@field private folded integer lines that may be in a fold
 ---@field private pieces string[] text that is not written yet
 ---@field private below integer lines below the text that is being written
@@ -72,6 +77,7 @@ function View.new()
   local buf = vim.api.nvim_create_buf(false, true)
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
+  fields.all_lines = {}
   fields.spent = { before = 0, turn_tokens = 0, last = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
@@ -86,7 +92,8 @@ function View.new()
   local moved = { 'CursorMoved', 'CursorMovedI', 'WinScrolled' }
   local group = vim.api.nvim_create_augroup('aside.view', {})
   vim.api.nvim_create_autocmd(moved, { group = group, callback = View.stand_aside })
-  vim.api.nvim_create_autocmd({ 'VimResized', 'WinEnter' }, { group = group, callback = vim.schedule_wrap(View.refit) })
+  local sized = { 'VimResized', 'WinResized', 'WinEnter' }
+  vim.api.nvim_create_autocmd(sized, { group = group, callback = vim.schedule_wrap(View.refit) })
   config.map('hide', buf, function() self:hide() end)
   config.map('pin', buf, function() require('aside.pane').show(self) end)
   config.map('reply', buf, function() require('aside.pane').reply(self) end)
@@ -262,8 +269,12 @@ end
 function View:redraw()
   local win = self:window()
   if not win or vim.fn.win_id2win(win) == 0 then return end
+  self:lay_out()
   if not self:floats() then
-    vim.wo[win][0].winbar = (' %%<%s%%= %s '):format(self.title:gsub('%%', '%%%%'), self:facts():gsub('%%', '%%%%'))
+    local facts = self:facts()
+    local room = vim.api.nvim_win_get_width(win) - vim.fn.strdisplaywidth(facts) - 3
+    local title = log.short(self.title, math.max(room, TITLE)):gsub('%%', '%%%%')
+    vim.wo[win][0].winbar = (' %s%%= %%<%s '):format(title, facts:gsub('%%', '%%%%'))
     return
   end
   local place = place_of(self)
@@ -294,11 +305,11 @@ function View.stand_aside()
   end
 end
 
---- Fits the floats to a screen of another size, or to a cursor that came or went.
+--- Fits the answers to windows of another size, and to a cursor that came or went.
 ---@param event { event: string }
 function View.refit(event)
   for _, view in pairs(views) do
-    local win = view:floats() and view:window() or nil
+    local win = view:window()
     local follow = win and vim.api.nvim_win_get_cursor(win)[1] == vim.api.nvim_buf_line_count(view.buf)
     if win then view:redraw() end
     if win and follow and event.event == 'VimResized' then view:to_end(win) end
@@ -405,13 +416,13 @@ function View:line(id, text, waits)
   text = self:titled(whole, BESIDE)
   local known = self.lines[id]
   if known then
-    known.running, known.whole = true, whole
+    known.running, known.whole, known.beside = true, whole, nil
     return self:retitle(known, text)
   end
   self:put('line', text)
   self:flush()
   local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, vim.api.nvim_buf_line_count(self.buf) - 1, 0, {})
-  self.lines[id] = {
+  local line = {
     mark = mark,
     started = vim.uv.now(),
     lines = 0,
@@ -421,6 +432,8 @@ function View:line(id, text, waits)
     text = text,
     whole = whole,
   }
+  self.lines[id] = line
+  table.insert(self.all_lines, line)
 end
 
 --- A line stands for something else from now on.
@@ -434,7 +447,7 @@ end
 ---@return string
 function View:titled(whole, beside)
   local _, width = self:beside()
-  return '`' .. log.short(whole, math.max(width - beside - 3, 20)) .. '`'
+  return '`' .. log.short(whole, math.max(width - beside - 3, TITLE)) .. '`'
 end
 
 ---@param line aside.Line
@@ -473,10 +486,32 @@ function View:finish(id, text, highlight)
   local line = self.lines[id]
   if not line or not self:exists() then return end
   if line.partial ~= '' then self:output(id, '\n') end
-  line.running = false
-  local beside = self:beside()
-  self:retitle(line, self:titled(line.whole, math.min(vim.fn.strdisplaywidth(text) + 1, beside)))
-  self:remark(line, text, highlight or 'Comment')
+  line.running, line.beside, line.highlight = false, text, highlight or 'Comment'
+  self:lay(line)
+end
+
+--- Fits a line that is over, and what is said beside it, into the window.
+---@param line aside.Line
+function View:lay(line)
+  self:retitle(line, self:titled(line.whole, math.min(vim.fn.strdisplaywidth(line.beside) + 1, (self:beside()))))
+  self:remark(line, line.beside, line.highlight)
+end
+
+--- Fits all lines into a window of another width.
+function View:lay_out()
+  local _, width = self:beside()
+  if width == self.laid then return end
+  self.laid = width
+  for _, line in ipairs(self.all_lines) do
+    -- One that was discarded is on the page no more.
+    if vim.fn.getbufline(self.buf, self:row(line) + 1)[1] == line.text then
+      if line.beside then
+        self:lay(line)
+      else
+        self:retitle(line, self:titled(line.whole, BESIDE))
+      end
+    end
+  end
 end
 
 --- Marks whatever runs still as over.
@@ -498,23 +533,23 @@ end
 ---@return integer width of the window
 function View:beside()
   local win = self:window()
-  local width = win and vim.api.nvim_win_get_width(win) or config.get().width --[[@as integer]]
-  return math.max(BESIDE, math.floor(width * 0.4)), width
+  local width = win and vim.api.nvim_win_get_width(win) or place_of(self).width --[[@as integer]]
+  return math.min(math.max(BESIDE, math.floor(width * 0.4)), math.floor(width / 2)), width
 end
 
---- The columns beside a line: what its text leaves, or a part of the window.
+--- The columns beside a line: what its text leaves.
 ---@param line aside.Line
 ---@return integer
 function View:room(line)
-  local beside, width = self:beside()
-  return math.max(beside - 2, width - vim.fn.strdisplaywidth(line.text) - 2)
+  local _, width = self:beside()
+  return math.max(1, width - vim.fn.strdisplaywidth(line.text) - 2)
 end
 
 --- Whether all of a text has room beside a line, as its text can be cut.
 function View:has_room(id, text)
   local line, beside, width = self.lines[id], self:beside()
-  local least = line and math.min(vim.fn.strdisplaywidth(line.whole) + 2, width - beside) or 0
-  return vim.fn.strdisplaywidth(text) <= math.max(beside - 2, width - least - 2)
+  local least = line and math.min(vim.fn.strdisplaywidth(line.whole), math.max(width - beside - 3, TITLE)) + 2 or 0
+  return vim.fn.strdisplaywidth(text) <= width - least - 2
 end
 
 --- Says beside a line how it is.
