@@ -30,6 +30,9 @@ end
 --- Asks about lines, or about nothing in particular beside them.
 ---@param given boolean whether the lines go along
 ---@param also? table[] more attachments
+---@param buf integer
+---@param first integer
+---@param last integer
 local function ask(message, new, also, buf, first, last, given)
   local all = given and { attachments.range(buf, first, last) } or {}
   local named, missing = attachments.named(message, buf)
