@@ -239,6 +239,27 @@ test('the end of a turn whose answer is hidden is said', {
   T.says('done: go — :Aside')
 end)
 
+test('`:Aside` goes to the turn whose failure was said, and not to the answer on the screen', {
+  script = [=[
+[[reply]]
+when = { user = "first" }
+fault = { status = 400, text = "too hot" }
+delay_ms = 200
+[[reply]]
+when = { user = "second" }
+say = [{ text = "I answer." }]
+]=],
+}, function()
+  vim.cmd('Aside ask first')
+  T.wait('it runs', function() return require('aside.turn').running() end)
+  vim.cmd('Aside! ask second')
+  T.says('failed: ')
+  T.ended()
+  vim.cmd('Aside')
+  T.equal(require('aside.view').visible().title, 'first')
+  T.has(T.page(), 'too hot')
+end)
+
 local EDITS = { settings = { conversation = { mode = 'edits' } } }
 
 --- The page, and what stands beside its lines.

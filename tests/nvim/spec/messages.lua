@@ -178,6 +178,10 @@ test('a message goes to the notifier of the person as a whole, be it a function 
     T.has(last[1], 'there is no :Aside nonsense; there are answer, ask')
     T.has(last[1], 'undo')
     T.equal({ last[2], last[3] }, { vim.log.levels.ERROR, { title = 'Aside' } })
+    vim.notify = notifier
+    require('aside.log').say('it waits', 'AsideWaiting')
+    vim.notify = notify
+    T.equal(table.remove(got)[3], { title = 'Aside', id = 'aside.waiting' })
   end
 end)
 

@@ -56,6 +56,33 @@ test('what is scrolled away is not taken by a key, but comes back', {
   takes_it()
 end)
 
+test('a change is shown where no message of a plugin covers it', {
+  files = { ['a.txt'] = ('more\n'):rep(50) .. OLD .. ('more\n'):rep(50) },
+  script = edits('a.txt', 'one', 'ONE'),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  -- One in the middle and at the top, as notifiers show them, then also one at the bottom.
+  local function cover(row, height)
+    local place =
+      { relative = 'editor', row = row, col = 2, width = 60, height = height, focusable = false, zindex = 100 }
+    return vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place)
+  end
+  local wins = { cover(0, 14) }
+  vim.cmd('Aside answer')
+  T.draw()
+  T.equal(vim.api.nvim_buf_get_name(0):match('[^/]*$'), 'a.txt')
+  T.has(T.screen(), '+ ONE')
+  T.press('gg')
+  wins[2] = cover(20, 3)
+  T.press(']h')
+  T.equal(vim.api.nvim_buf_get_name(0):match('[^/]*$'), 'a.txt')
+  T.has(T.screen(), '+ ONE')
+  vim.iter(wins):each(function(win) vim.api.nvim_win_close(win, true) end)
+  takes_it()
+end)
+
 test('a change that has just come on the screen is not taken by a key that was typed before', {
   files = { ['a.txt'] = OLD },
   script = edits('a.txt', 'one', 'ONE'),

@@ -108,7 +108,9 @@ local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WA
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
   if not M.is_neovims(vim.notify) or shown_outside() then
-    return vim.notify(text .. (hint or ''), LEVELS[highlight] or vim.log.levels.INFO, { title = 'Aside' })
+    -- Of what waits the last one is enough: a plugin that knows `id` shows it in the place of the one before.
+    local options = { title = 'Aside', id = highlight == 'AsideWaiting' and 'aside.waiting' or nil }
+    return vim.notify(text .. (hint or ''), LEVELS[highlight] or vim.log.levels.INFO, options)
   end
   local mode = vim.api.nvim_get_mode()
   if not mode.blocking and mode.mode:match('^[niv]$') then

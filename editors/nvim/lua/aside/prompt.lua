@@ -330,7 +330,7 @@ widgets = {
 local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
   local view = require('aside.view').of(prompt.conversationId)
-  local function is_elsewhere(other) return other.conversationId ~= prompt.conversationId end
+  local function is_elsewhere(other) return not other.resumable and other.conversationId ~= prompt.conversationId end
   local several = view and vim.iter(M.open()):any(is_elsewhere)
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }

@@ -334,7 +334,8 @@ function Shown:read_further(at)
   return #unread
 end
 
---- Brings a hunk on the screen, in the middle if it can be seen there; gives back whether all of it is.
+--- Brings a hunk on the screen, in the middle if it can be seen there, else where nothing covers it, such as a message of
+--- another plugin; gives back whether all of it is there.
 ---@param at integer
 ---@return boolean
 function Shown:go(at)
@@ -355,7 +356,17 @@ function Shown:go(at)
     local fits = count <= height and vim.api.nvim_win_text_height(win, {}).all <= height
     if fits or vim.fn.line('w0') == 1 then first(1) end
   end
-  for _, scroll in ipairs({ middle, function() first(row) end }) do
+  --- With so much of the room above it.
+  ---@param part number
+  local function below(part)
+    return function()
+      first(row)
+      local room = vim.api.nvim_win_get_height(win) - #drawn.header - drawn.removed - #drawn.added
+      local up = math.floor(room * part)
+      if up > 0 then vim.cmd(('normal! %d\25'):format(up)) end
+    end
+  end
+  for _, scroll in ipairs({ middle, below(0), below(1), below(0.25), below(0.75) }) do
     scroll()
     vim.cmd.redraw()
     self:look(true)

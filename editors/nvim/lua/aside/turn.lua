@@ -19,7 +19,7 @@ local M = {}
 
 local turns = {} ---@type table<string, aside.Turn>
 local latest = {} ---@type table<aside.View, aside.Turn> the last turn of each answer
-local told ---@type aside.View? the answer of which it was said that it is there
+local told ---@type aside.View? the answer out of sight of which it was said last how it ended
 
 --- A turn that runs; one that was interrupted runs again.
 ---@return aside.Turn
@@ -52,6 +52,7 @@ end
 ---@param turn aside.Turn
 local function fail(turn, why)
   turn.view:note('Failed: ' .. why)
+  if not turn.view:window() then told = turn.view end
   log.say('failed: ' .. why, 'ErrorMsg', ' — :Aside')
   over(turn, 'failed')
 end

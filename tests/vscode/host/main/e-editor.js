@@ -47,7 +47,7 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
   await until('the record', isRecord);
   const record = vscode.window.activeTextEditor.document.getText();
-  assert.equal(record.match(/\*\*The user answered:\*\* once/g)?.length, 1);
+  assert.equal(record.match(/\*\*The user answered:\*\* always/g)?.length, 1);
   assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 4);
   await settings().update('conversation.tools', undefined, vscode.ConfigurationTarget.Global);
 });
