@@ -72,11 +72,19 @@ test('an interrupted conversation is resumed from the list', {
 end)
 
 test('interrupted turns are dropped, one or all, and go on with nothing', {
-  script = '[[reply]]\nwhen = { step = 1 }\ntimes = 3\nsay = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]\n',
+  script = [=[
+[[reply]]
+when = { step = 1 }
+times = 3
+say = [
+  { call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } },
+  { call = "ask_user", arguments = { question = "Sure?", answer_type = "boolean" } },
+]
+]=],
 }, function()
   for number = 1, 3 do
     vim.cmd('Aside! ask go ' .. number)
-    T.prompts(number)
+    T.prompts(2 * number)
   end
   vim.cmd('Aside stop')
   T.wait('it is stopped', function() return require('aside.client').client == nil end)

@@ -7,12 +7,17 @@ function M.status()
   local client = package.loaded['aside.client']
   if not client or not client.client then return '' end
   local prompts, health = require('aside.prompt').open(), client.status.health
-  local interrupted = #vim.tbl_filter(function(prompt) return prompt.resumable end, prompts)
+  local waiting, interrupted = 0, {}
+  for _, prompt in ipairs(prompts) do
+    waiting = waiting + (prompt.resumable and 0 or 1)
+    -- A turn may have left several.
+    if prompt.resumable then interrupted[prompt.conversationId] = true end
+  end
   -- A server warns of one thing alone.
   local parts = { 'Aside', health == 'warning' and 'not trusted' or health == 'error' and 'error' or nil }
-  parts[#parts + 1] = #prompts > interrupted and ('%d waiting'):format(#prompts - interrupted)
+  parts[#parts + 1] = waiting > 0 and ('%d waiting'):format(waiting)
     or require('aside.turn').running() and 'working'
-    or interrupted > 0 and ('%d interrupted'):format(interrupted)
+    or next(interrupted) and ('%d interrupted'):format(vim.tbl_count(interrupted))
     or nil
   return table.concat(parts, ' · ')
 end

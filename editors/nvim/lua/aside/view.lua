@@ -182,6 +182,8 @@ function View.dress(win)
     foldlevel = 0,
     fillchars = 'fold: ,eob: ',
     winfixbuf = true,
+    -- Neovim gives a window what the last one with the buffer had.
+    winbar = '',
     winhighlight = 'Folded:Comment',
   }
   for name, value in pairs(options) do
@@ -441,13 +443,13 @@ function View:rename(from, to)
   self.lines[to], self.lines[from] = self.lines[from] or self.lines[to], nil
 end
 
---- A line's text, cut so that so many columns are left beside it.
+--- A line's text, cut so that so many columns are left beside it, where there are as many.
 ---@param whole string
----@param beside integer
+---@param wanted integer
 ---@return string
-function View:titled(whole, beside)
-  local _, width = self:beside()
-  return '`' .. log.short(whole, math.max(width - beside - 3, TITLE)) .. '`'
+function View:titled(whole, wanted)
+  local beside, width = self:beside()
+  return '`' .. log.short(whole, math.max(width - math.min(wanted, beside) - 3, TITLE)) .. '`'
 end
 
 ---@param line aside.Line
@@ -493,7 +495,7 @@ end
 --- Fits a line that is over, and what is said beside it, into the window.
 ---@param line aside.Line
 function View:lay(line)
-  self:retitle(line, self:titled(line.whole, math.min(vim.fn.strdisplaywidth(line.beside) + 1, (self:beside()))))
+  self:retitle(line, self:titled(line.whole, vim.fn.strdisplaywidth(line.beside) + 1))
   self:remark(line, line.beside, line.highlight)
 end
 
