@@ -7,7 +7,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use aside_base::visible::short_line;
-use aside_turn::input::{ToolOutcome, ToolOutput};
+use aside_turn::{
+    attachment::{self, Attachment, Content, Media, MediaType},
+    input::{ToolOutcome, ToolOutput},
+};
 
 use super::{
     BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
@@ -67,8 +70,11 @@ impl BlockingTool for ReadFile {
     }
 }
 
-fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, String> {
+fn read(args: &ReadFile, mut file: Readable, run: &ToolRun) -> Result<ToolOutcome, String> {
     let room = run.context.room();
+    if let Some((media_type, bytes)) = file.media(&run.permit)? {
+        return picture(file.path(), media_type, &bytes, run).map(ToolOutcome::Success);
+    }
     if file.is_large() {
         let (content, summary) = lines_of_large(args, file, run, room)?;
         // Nothing is noted: no tool changes such a file.
@@ -100,6 +106,31 @@ fn read(args: &ReadFile, file: Readable, run: &ToolRun) -> Result<ToolOutcome, S
         ..ToolOutput::default()
     };
     Ok(ToolOutcome::Success(output))
+}
+
+/// An image or PDF, which models that take it see.
+fn picture(
+    path: &str,
+    media_type: MediaType,
+    bytes: &[u8],
+    run: &ToolRun,
+) -> Result<ToolOutput, String> {
+    let failed = |error| format!("`{path}` cannot be kept for the model: {error}.");
+    let blob = (run.context.keep_blob)(bytes).map_err(failed)?;
+    let size = bytes.len() as u64;
+    let about = format!("[{}, {}]", media_type.mime(), attachment::size(size));
+    let media = Media {
+        media_type,
+        blob,
+        size,
+    };
+    Ok(ToolOutput {
+        media: vec![Attachment {
+            name: path.to_owned(),
+            content: Content::Media(media),
+        }],
+        ..ToolOutput::text(about)
+    })
 }
 
 /// Lines of a file, as the model is given them.
@@ -345,6 +376,27 @@ mod tests {
             .call("read_file", json!({"path": "a.txt", "from_line": 90}))
             .await;
         assert_eq!(text, format!("ok: {}", line.repeat(11)));
+    }
+
+    #[tokio::test]
+    async fn an_image_is_shown_by_its_content_and_not_by_its_name() {
+        let trial = ToolTrial::new(&[("a.txt", ""), ("b.png", "text\n")]);
+        let path = trial.context.files.root().join("a.txt");
+        std::fs::write(&path, b"\x89PNG\r\n\x1a\n\0\0").unwrap();
+        let check = async |path: &str, outcome: &str| {
+            trial
+                .check("read_file", json!({ "path": path }), outcome)
+                .await;
+        };
+        check("a.txt", "ok: [image/png, 10 bytes]").await;
+        check("b.png", "ok: text\n").await;
+        std::fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(17 << 20)
+            .unwrap();
+        check("a.txt", "error: `a.txt` is binary, not UTF-8 text.").await;
     }
 
     #[tokio::test]

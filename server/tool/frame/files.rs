@@ -13,6 +13,7 @@ use crate::{
     workspace::{Folder, MAX_FILE, OpenedFile, PathError, TextFile, Workspace},
 };
 use aside_base::digest::sha256;
+use aside_turn::attachment::MediaType;
 
 pub(super) mod known;
 
@@ -203,6 +204,21 @@ impl Readable {
         matches!(&self.source, TextSource::File(file, _) if file.is_large())
     }
 
+    /// The image or PDF that the file is, with its bytes; `None` if it is neither, or too large for a model.
+    ///
+    /// # Errors
+    /// Fails if the permit does not cover the file, or the file cannot be read.
+    pub fn media(
+        &mut self,
+        permit: &ReadPermit,
+    ) -> Result<Option<(MediaType, Vec<u8>)>, PathError> {
+        self.is_permitted(permit)?;
+        match &mut self.source {
+            TextSource::File(file, _) => file.media(),
+            TextSource::Document(_) => Ok(None),
+        }
+    }
+
     /// The whole text.
     ///
     /// # Errors
@@ -217,9 +233,14 @@ impl Readable {
     /// # Errors
     /// Fails if the permit does not cover the file.
     pub fn source(self, permit: &ReadPermit) -> Result<TextSource, PathError> {
+        self.is_permitted(permit)?;
+        Ok(self.source)
+    }
+
+    fn is_permitted(&self, permit: &ReadPermit) -> Result<(), PathError> {
         match self.secret && !permit.secret.contains(&self.path) {
-            true => Err(PathError::Secret(self.path)),
-            false => Ok(self.source),
+            true => Err(PathError::Secret(self.path.clone())),
+            false => Ok(()),
         }
     }
 }

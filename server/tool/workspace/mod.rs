@@ -19,6 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -39,6 +40,7 @@ use aside_base::{
     under_way::FilesUnderWay,
     visible::{capitalised, short_line},
 };
+use aside_turn::attachment::MediaType;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::editor::Buffer;
@@ -498,6 +500,23 @@ impl OpenedFile {
                 note: None,
             }),
             _ => Err(PathError::Binary(self.path)),
+        }
+    }
+
+    /// The image or PDF that the file is, by its content, with its bytes; `None` if it is neither, or too large for a
+    /// model.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn media(&mut self) -> Result<Option<(MediaType, Vec<u8>)>, PathError> {
+        let mut beginning = [0; 16];
+        let failed = |error| refusal(&self.path, &error);
+        let read = self.file.read_at(&mut beginning, 0).map_err(failed)?;
+        let size = self.file.metadata().map_err(failed)?.len();
+        let found = MediaType::of(&beginning[..read]);
+        match found.filter(|found| size <= found.most().min(MAX_FILE)) {
+            Some(found) => Ok(Some((found, self.bytes()?))),
+            None => Ok(None),
         }
     }
 

@@ -317,41 +317,51 @@ fn an_image_that_is_too_large_for_the_model_is_refused_before_the_turn() {
     });
 }
 
+/// A tool that returns an image: its name, what it is called with, and what the model reads beside the image.
+const PICTURES: [(&str, &str, &str); 2] = [
+    ("srv__echo", "{}", "Taken.\n[image image/png, 69 bytes]"),
+    (
+        "read_file",
+        r#"{"path":"red.png"}"#,
+        "[image/png, 69 bytes]",
+    ),
+];
+
 #[test]
 fn images_of_tools_reach_models_that_see() {
-    for sees in [true, false] {
-        row(|api| {
-            let (provider, model) = column::model(api).split_once('/').unwrap();
-            let allowed = "[conversation.tools.srv__echo]\nrun = 'unattended'\n";
-            let more = format!(
-                "[providers.{provider}.models.'{model}']\nimages = {sees}\n{}",
-                config("picture", allowed)
-            );
-            let call = ModelReply::new("call").call("call_1", "srv__echo", "{}");
-            let script = vec![says(call), answer("Red."), answer("Still red.")];
-            let stage = stage(api, &more, script);
-            stage.run("Take a picture.", &AUTO).exits(0);
-            stage
-                .run("And now?", &[&AUTO[..], &["--continue"]].concat())
-                .exits(0);
-            let requests = stage.requests();
-            for request in &requests[1..] {
-                assert_eq!(holds(request, PNG), sees, "{api:?}");
-            }
-            let heard = stage.heard();
-            assert!(
-                heard.contains("Taken.\n[image image/png, 69 bytes]"),
-                "{api:?}: {heard}"
-            );
-            let not_shown = heard.contains("[not shown: this model does not accept images]");
-            assert_eq!(not_shown, !sees, "{api:?}: {heard}");
-            let bodies = [1, 2].map(|number: usize| SentBody {
-                kind: RequestPurpose::Turn,
-                body: String::from_utf8(requests[number].body.to_vec()).unwrap(),
+    for (tool, arguments, beside) in PICTURES {
+        for sees in [true, false] {
+            row(|api| {
+                let (provider, model) = column::model(api).split_once('/').unwrap();
+                let allowed = "[conversation.tools.srv__echo]\nrun = 'unattended'\n";
+                let more = format!(
+                    "[providers.{provider}.models.'{model}']\nimages = {sees}\n{}",
+                    config("picture", allowed)
+                );
+                let call = ModelReply::new("call").call("call_1", tool, arguments);
+                let script = vec![says(call), answer("Red."), answer("Still red.")];
+                let stage = stage(api, &more, script);
+                fs::write(stage.world.at("red.png"), PNG).unwrap();
+                stage.run("Take a picture.", &AUTO).exits(0);
+                stage
+                    .run("And now?", &[&AUTO[..], &["--continue"]].concat())
+                    .exits(0);
+                let requests = stage.requests();
+                for request in &requests[1..] {
+                    assert_eq!(holds(request, PNG), sees, "{api:?}: {tool}");
+                }
+                let heard = stage.heard();
+                assert!(heard.contains(beside), "{api:?}: {heard}");
+                let not_shown = heard.contains("[not shown: this model does not accept images]");
+                assert_eq!(not_shown, !sees, "{api:?}: {heard}");
+                let bodies = [1, 2].map(|number: usize| SentBody {
+                    kind: RequestPurpose::Turn,
+                    body: String::from_utf8(requests[number].body.to_vec()).unwrap(),
+                });
+                assert_eq!(grown(&bodies), Ok(()), "{api:?}: {tool}");
+                stage.is_clean();
             });
-            assert_eq!(grown(&bodies), Ok(()), "{api:?}");
-            stage.is_clean();
-        });
+        }
     }
 }
 

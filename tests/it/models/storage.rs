@@ -2,7 +2,7 @@
 //! every request keeps the rules of its API.
 //!
 //! A sample of them, unless somebody wants them all: `ASIDE_FAULTS=all cargo test --test it -- models::storage
-//! --nocapture`.
+//! --nocapture`, or so many of each error: `ASIDE_FAULTS=20`.
 
 use std::{
     collections::HashSet,
@@ -33,8 +33,8 @@ use crate::{
     world::EventLog,
 };
 
-/// Calls of each error that are tried.
-const SAMPLE: usize = 12;
+/// Calls of each error that are tried, unless somebody wants more.
+const SAMPLE: usize = 3;
 /// How often something may be refused that is asked for again: each thread of the server meets the fault once.
 const PATIENCE: usize = 12;
 /// Errors of a storage.
@@ -281,20 +281,20 @@ fn calls() -> Vec<(&'static str, usize)> {
     reason = "a figure for who reads along with --nocapture"
 )]
 fn a_call_that_fails_once_costs_a_server_that_goes_on_no_answer_and_no_request() {
-    let all = std::env::var("ASIDE_FAULTS").is_ok_and(|wanted| wanted == "all");
+    let wanted = std::env::var("ASIDE_FAULTS").unwrap_or_default();
+    let of_error = match wanted.as_str() {
+        "all" => usize::MAX,
+        number => number.parse().unwrap_or(SAMPLE),
+    };
     let each = ERRORS.iter().flat_map(|error| {
-        let of_error = calls().into_iter();
-        let mut faults: Vec<_> = of_error
-            .map(|(call, number)| StorageFault {
-                error,
-                call,
-                number,
-            })
-            .collect();
-        if !all {
-            fastrand::shuffle(&mut faults);
-            faults.truncate(SAMPLE / 4);
-        }
+        let faults = calls().into_iter().map(|(call, number)| StorageFault {
+            error,
+            call,
+            number,
+        });
+        let mut faults: Vec<_> = faults.collect();
+        fastrand::shuffle(&mut faults);
+        faults.truncate(of_error);
         faults
     });
     let tried: Vec<StorageFault> = each.collect();
