@@ -201,6 +201,39 @@ test('a path in an answer is opened in the window of the code', {
   T.has(T.screen(), 'Look at b.txt')
 end)
 
+test('a change of a file that no window shows is shown in that of the code, also from the pane, which may be alone', {
+  files = { ['a.txt'] = 'one\n', ['b.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "b.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "edit_file", arguments = { path = "b.txt", old_text = "one", new_text = "ONE" } }]
+[[reply]]
+say = [{ text = "Look at a.txt" }]
+]=],
+}, function()
+  vim.cmd.edit('b.txt')
+  vim.cmd.edit('a.txt')
+  local code = vim.api.nvim_get_current_win()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside pane')
+  T.press('<Esc>')
+  vim.cmd('Aside answer')
+  T.equal({ vim.api.nvim_get_current_win(), vim.fn.expand('%:t') }, { code, 'b.txt' })
+  vim.cmd('Aside pane')
+  vim.cmd('Aside pane')
+  T.press('<Esc>')
+  vim.cmd('only')
+  vim.cmd('Aside answer')
+  T.equal({ #vim.api.nvim_list_wins(), vim.fn.expand('%:t') }, { 2, 'b.txt' })
+  T.press('gy')
+  T.ended()
+  T.equal(T.text('b.txt'), 'ONE')
+end)
+
 test('a change that was taken and could not be made is said', {
   files = { ['a.txt'] = 'one\ntwo\n' },
   script = [=[

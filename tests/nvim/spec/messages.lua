@@ -198,6 +198,16 @@ test('a message is on the screen where no row is for it, waits for no key, and i
   vim.o.cmdheight = 1
 end)
 
+test('the hint of a message is whole, also where the ruler of a float is beside it', {}, function()
+  local place = { relative = 'editor', row = 1, col = 1, width = 9, height = 3 }
+  local win = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, place)
+  T.loud = true
+  require('aside.log').say(('word '):rep(40), nil, ' — :Aside answer')
+  T.loud = false
+  T.has(T.screen(), '… — :Aside answer ')
+  vim.api.nvim_win_close(win, true)
+end)
+
 test('a message goes to a plugin to which Neovim gives them, and no row is made for it', {}, function()
   local got, before = {}, #vim.api.nvim_list_wins()
   local namespace = vim.api.nvim_create_namespace('external')

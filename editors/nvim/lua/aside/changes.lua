@@ -256,10 +256,7 @@ function M.review()
   local here = vim.iter(all):find(function(file) return client.buffer(file.uri) == buf end) or all[1]
   local name = vim.uri_to_fname(here.uri)
   if client.buffer(here.uri) ~= buf then
-    if vim.bo[buf].buftype ~= '' then
-      local win = vim.fn.bufwinid((client.code()))
-      if win > 0 then vim.api.nvim_set_current_win(win) end
-    end
+    client.to_code()
     vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.')))
     buf = vim.api.nvim_get_current_buf()
   end

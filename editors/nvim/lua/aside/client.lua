@@ -87,6 +87,15 @@ function M.code()
   return vim.api.nvim_win_get_buf(best), vim.api.nvim_win_get_cursor(best)[1]
 end
 
+--- Goes to the window of the code, where a file can be shown; where there is none beside answers, one is made.
+function M.to_code()
+  local buf = M.code()
+  local win = vim.fn.bufwinid(buf)
+  if vim.bo[buf].buftype == '' and not vim.wo[win].winfixbuf then return vim.api.nvim_set_current_win(win) end
+  vim.cmd('topleft vertical new')
+  vim.bo.bufhidden = 'wipe'
+end
+
 --- The folder to work in.
 function M.root(buf) return is_file(buf) and vim.fs.root(buf, config.get().root_markers) or vim.fn.getcwd() end
 

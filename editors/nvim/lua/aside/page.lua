@@ -192,8 +192,7 @@ function M.map_paths(buf)
     local name = vim.fn.expand('<cfile>') --[[@as string]]
     local line = vim.api.nvim_get_current_line():match(vim.pesc(name) .. ':(%d+)')
     if vim.fn.filereadable(name) ~= 1 then return log.say('there is no file ' .. name, 'WarningMsg') end
-    local win = vim.fn.bufwinid((client.code()))
-    vim.api.nvim_set_current_win(win > 0 and win or vim.fn.win_getid(1))
+    client.to_code()
     vim.cmd.edit(vim.fn.fnameescape(name))
     if line then vim.cmd('silent! ' .. line) end
   end, { buffer = buf, desc = 'Aside: opens the file in the window of the code' })

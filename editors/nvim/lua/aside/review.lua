@@ -424,10 +424,13 @@ function M.start(prompt, done)
   review.done = done
   vim.iter(review.hunks):each(function(hunk) hunk.take = nil end)
   if review:draw_inline() then
-    -- In a window that shows it, else in this one.
     local win = vim.fn.bufwinid(review.shown.buf)
-    if win > 0 then vim.api.nvim_set_current_win(win) end
-    vim.api.nvim_set_current_buf(review.shown.buf)
+    if win > 0 then
+      vim.api.nvim_set_current_win(win)
+    else
+      client.to_code()
+      vim.api.nvim_set_current_buf(review.shown.buf)
+    end
   else
     review:on_page()
   end
