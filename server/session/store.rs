@@ -14,7 +14,9 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{folder, private, under_way::FilesUnderWay};
+use aside_base::{
+    folder, private, regular, system::files::for_user_alone, under_way::FilesUnderWay,
+};
 use aside_turn::{Event, record::Level};
 
 pub use super::store_error::StoreError;
@@ -34,6 +36,12 @@ const DELETED: &str = ".deleted-";
 
 /// Prefix of a new conversation's folder until it is complete.
 const NEW: &str = ".new-";
+
+/// The file with the id of the conversation in which a turn began last.
+const LAST: &str = "last";
+
+/// Maximum size in bytes of that file.
+const ID_BYTES: u64 = 64;
 
 /// A folder that was not put in its place for so long was left by a crash.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
@@ -164,12 +172,32 @@ impl Store {
         }
     }
 
-    /// The conversation in which something was recorded last.
+    /// The conversation in which something was recorded last, as of `now`.
     ///
     /// # Errors
     /// Where the list cannot be had.
-    pub fn latest(&self) -> Result<Option<Conversation>, StoreError> {
-        Ok(self.list()?.first().map(|listed| self.at(&listed.id)))
+    pub fn latest(&self, now: Duration) -> Result<Option<Conversation>, StoreError> {
+        let list = self.list()?;
+        let Some(newest) = list.first() else {
+            return Ok(None);
+        };
+        // Times say nothing of the order where the clock was set back.
+        let last = (newest.updated > now).then(|| self.last_begun()).flatten();
+        let last = last.filter(|last| list.iter().any(|listed| listed.id == *last));
+        Ok(Some(self.at(last.as_ref().unwrap_or(&newest.id))))
+    }
+
+    /// Notes that a turn begins in a conversation. A failure is ignored, because it only counts where the clock is set
+    /// back later.
+    pub fn begins(&self, conversation: &Conversation) {
+        let open = for_user_alone(File::options().write(true).create(true).truncate(true))
+            .open(self.folder.join(LAST));
+        let _ = open.and_then(|mut file| file.write_all(conversation.id().as_bytes()));
+    }
+
+    fn last_begun(&self) -> Option<String> {
+        let bytes = regular::read(&self.folder.join(LAST), ID_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
     }
 
     /// All conversations, newest first. What cannot be read is left out.

@@ -170,7 +170,7 @@ async fn a_conversation_has_one_turn_at_a_time_and_none_that_cannot_begin() {
 
     let first = turn(&engine, message(&world, &model, None), &person).await;
     assert_eq!(first.unwrap(), Some(Outcome::Completed));
-    let conversation = store.latest().unwrap();
+    let conversation = store.latest(std::time::Duration::MAX).unwrap();
     let again = || message(&world, &model, conversation.clone());
     let config = engine.configure(again()).unwrap();
     assert!(matches!(

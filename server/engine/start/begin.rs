@@ -142,6 +142,7 @@ impl Engine {
             tracing::warn!(%error, "an empty conversation stays");
         }
         let ((driver, handle), used_before) = driver?;
+        store.begins(&conversation);
         lease.runs(&handle);
         Ok(StartedTurn {
             handle,

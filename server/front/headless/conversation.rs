@@ -101,7 +101,7 @@ pub fn run(
 fn find(store: &Store, id: Option<&str>) -> Result<Conversation, CommandFailure> {
     match id {
         Some(id) => Ok(store.find(id)?),
-        None => store.latest()?.ok_or_else(|| {
+        None => store.latest(Clock::start().now())?.ok_or_else(|| {
             CommandFailure::usage(
                 "there is no conversation in this workspace yet; `aside run` starts one",
             )

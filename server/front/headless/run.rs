@@ -35,6 +35,7 @@ use super::{
 };
 use crate::engine::{
     ConversationTarget, Layers, RunFlags, TrustedBy, TurnConfig, TurnRequest, TurnStart, blocking,
+    clock::Clock,
 };
 
 /// Runs one turn and returns its exit code.
@@ -147,7 +148,7 @@ fn target(
         (_, true) => "there is no conversation to continue here; omit --continue to start one",
         (false, false) => return Ok(ConversationTarget::New),
     };
-    let latest = store.latest()?;
+    let latest = store.latest(Clock::start().now())?;
     let latest = latest.ok_or_else(|| CommandFailure::usage(missing))?;
     Ok(ConversationTarget::Existing(latest))
 }

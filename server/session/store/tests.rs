@@ -195,8 +195,23 @@ fn the_list_says_what_each_conversation_is_doing() {
             "do t1: 10 to 22, 2 turns, Idle, 0 open",
         ]
     );
-    let latest = it.store.latest().unwrap().unwrap();
+    let latest = it.store.latest(at(50)).unwrap().unwrap();
     assert_eq!(latest.listed().unwrap().title, "parked");
+}
+
+#[test]
+fn after_the_clock_was_set_back_what_began_last_is_the_latest() {
+    let it = StoreFixture::new();
+    let ahead = it.conversation(one_turn("t1", 3600));
+    it.store.begins(&ahead);
+    let latest = |now| it.store.latest(at(now)).unwrap().unwrap().id().to_owned();
+    let behind = it.conversation(one_turn("t2", 10));
+    it.store.begins(&behind);
+    assert_eq!(latest(20), behind.id());
+    assert_eq!(latest(4000), ahead.id());
+    // What began last is no longer there.
+    it.store.delete(&behind, at(30)).unwrap();
+    assert_eq!(latest(30), ahead.id());
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn a_conversation_is_deleted_or_is_not() {
         );
         let next = later.unwrap().create(None, Duration::ZERO).unwrap();
         let folder = ground.conversation.folder().parent().unwrap();
-        assert_eq!(names(folder), [next.id()]);
+        let mut left = names(folder);
+        // Which one a turn began in last is no part of any.
+        left.retain(|name| name != "last");
+        assert_eq!(left, [next.id()]);
     });
     assert!(kills >= 5, "{kills}");
 }
