@@ -262,7 +262,7 @@ test('a long change of an open file is shown on a page, where all of it can be s
   T.press('Gggy')
   T.press('GgY')
   T.equal(#require('aside.prompt').open(), 1, 'what was not on the screen is not taken')
-  T.has(T.said[#T.said], 'were not on the screen yet')
+  T.has(T.said[#T.said], 'lines of this were not seen yet; scroll to its end')
   T.press('gg')
   for _ = 1, 40 do
     T.draw()
@@ -393,6 +393,9 @@ test('a turn is undone', {
   T.ended()
   vim.cmd('Aside undo')
   T.wait('it is said', function() return T.said[#T.said] == 'Aside: put back a.txt' end)
+  -- It did change a file, which is as it was.
+  vim.cmd('Aside undo')
+  T.wait('it is said', function() return T.said[#T.said] == 'Aside: nothing of the turn is left to put back' end)
   T.equal(T.buffer('a.txt') .. '\n', OLD)
   T.equal(T.text('a.txt') .. '\n', OLD)
 end)

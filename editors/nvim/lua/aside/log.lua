@@ -24,7 +24,7 @@ end
 
 local namespace = vim.api.nvim_create_namespace('aside.log')
 local STAYS = 5000 -- milliseconds
-local RULER = 18 -- columns
+local RULER = 19 -- columns
 local later ---@type fun()?
 local row ---@type fun()? closes the row with the last message
 
@@ -119,7 +119,7 @@ function M.say(text, highlight, hint)
     if none and shown_by_plugin() then return vim.api.nvim_echo({ { whole, highlight } }, true, {}) end
     -- As wide as Neovim shows one without waiting, also where it has no row for it. A float has its ruler there, too.
     local ruler = vim.o.ruler and vim.api.nvim_win_get_config(0).relative ~= ''
-    local room = math.max(vim.v.echospace - (ruler and RULER or 0), 1)
+    local room = math.max(1, math.min(vim.v.echospace, vim.o.columns - (ruler and RULER or 0)))
     local function cut(width)
       return M.short('Aside: ' .. text, width - vim.fn.strdisplaywidth(hint or '')) .. (hint or '')
     end

@@ -236,14 +236,14 @@ function Review:may_decide(all)
   if not unread or self.shown.drawn[unread].since then return unread == nil end
   if not self.shown.inline and self.shown:is_long(unread) then
     local rest = self.shown:read_further(unread)
-    local more = '%d lines of this were not on the screen yet; scroll to its end, then decide'
+    local more = '%d lines of this were not seen yet; scroll to its end'
     log.say(rest > 0 and more:format(rest) or 'all of this was on the screen; decide now', 'WarningMsg')
     return false
   end
   self.hunks[unread].take = nil
   self.shown:draw()
   self:go(unread)
-  log.say('this was not on the screen as a whole; decide when you have read it', 'WarningMsg')
+  log.say('not all of this was on the screen; read it, then decide', 'WarningMsg')
   return false
 end
 

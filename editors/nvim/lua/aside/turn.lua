@@ -279,7 +279,7 @@ end
 local function undo(turn)
   client.request('aside/turn/undo', { turnId = turn.id }, function(result)
     local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
-    local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'the turn changed no file'
+    local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'nothing of the turn is left to put back'
     changes.forget(result.files)
     require('aside.tools').tell(result.files)
     log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
