@@ -9,6 +9,7 @@
 //! | `schema` | the subsets of JSON Schema that strict tools and formats take |
 //! | `media` | images and documents: their types and their base64 |
 //! | `tools` | names, duplicates and choices, alike in several APIs |
+//! | `compaction` | summaries of the providers' own: who asks for them, and where they stand |
 //! | `claude` | what each Claude model takes |
 //! | `prefix` | a request as a row of blocks, and hashes of its prefixes; the cache reads it too |
 //! | `seen` | what earlier responses gave, and whether it comes back unchanged |
@@ -26,6 +27,7 @@ mod anthropic;
 mod anthropic_messages;
 mod chat;
 pub(crate) mod claude;
+mod compaction;
 mod gemini;
 mod media;
 mod ollama;

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::claude::Claude;
 use super::schema::{self, SchemaSubset};
 use super::shape::{of_kind, shape, shapes};
-use super::{CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, tools};
+use super::{
+    CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, compaction, elements, tools,
+};
 
 pub(super) const RULES: &[CheckRule] = &[
     members,
@@ -17,6 +19,7 @@ pub(super) const RULES: &[CheckRule] = &[
     schemas,
     warm_up,
     betas,
+    compaction::asked,
 ];
 
 const MAY: &str = "system:string/array tools:array tool_choice:object thinking:object output_config:object \
@@ -250,7 +253,7 @@ const BETAS: [(&str, &str); 3] = [
         "/thinking/block_binding",
         "thinking-binding-controls-2026-08-01",
     ),
-    ("/compaction", "compact-2026-09-04"),
+    ("/compaction", compaction::BETA),
     ("/thread", "message-threads-2026-08-12"),
 ];
 

@@ -9,7 +9,8 @@ use super::seen::EarlierReply;
 use super::shape::shape;
 use super::tools::unanswered;
 use super::{
-    CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, seen, text,
+    CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, compaction, elements, media,
+    seen, text,
 };
 use crate::ServedApi;
 
@@ -25,6 +26,8 @@ pub(super) const RULES: &[CheckRule] = &[
     lifetimes,
     seen::unchanged,
     latest_turn,
+    compaction::block_is_first,
+    compaction::no_double,
 ];
 
 fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
@@ -61,6 +64,7 @@ const BLOCKS: &[(&str, &str, &str, &str)] = &[
     ("tool_result",       "user",                  "type tool_use_id:string", "content:string/array is_error:bool cache_control:object"),
     ("thinking",          "assistant",             "type thinking:string signature:string", ""),
     ("redacted_thinking", "assistant",             "type data:string", ""),
+    ("compaction",        "assistant",             "type signature:string", "content:string/null encrypted_content:string/null tool_changes:array cache_control:object"),
     ("tool_addition",     "system",                "type tool:object", ""),
     ("tool_removal",      "system",                "type tool:object", ""),
 ];
@@ -124,7 +128,7 @@ fn one_block(found: &mut CheckFindings, place: &str, block: &Value, role: &str) 
 
 /// Blocks of tools that the server runs, and of its own bookkeeping.
 fn servers_own(kind: &str) -> bool {
-    ["server_tool_use", "compaction", "fallback"].contains(&kind) || servers_result(kind)
+    ["server_tool_use", "fallback"].contains(&kind) || servers_result(kind)
 }
 
 /// What a tool that the server runs has given.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::schema::{self, SchemaSubset};
 use super::shape::{shape, shapes};
 use super::{
-    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
+    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, compaction, elements, media, text,
+    tools,
 };
 use crate::ServedApi;
 
@@ -24,6 +25,8 @@ pub(super) const RULES: &[CheckRule] = &[
     tool_choice,
     schemas,
     breakpoints,
+    compaction::items_in_place,
+    compaction::no_double,
 ];
 
 /// Shapes that are the same wherever they stand.
@@ -137,6 +140,7 @@ const ITEMS: &[(&str, &str, &str)] = &[
     ("custom_tool_call",        "type call_id:string name:string input:string", "id:string status:string namespace:string"),
     ("custom_tool_call_output", "type call_id:string output:string/array", "id:string status:string"),
     ("compaction",              "type encrypted_content:string", "id:string"),
+    ("compaction_trigger",      "type", ""),
     ("configuration_update",    "type", "reasoning:object text:object"),
     ("additional_tools",        "type role=developer tools:array", ""),
     ("item_reference",          "type id:string", ""),
@@ -253,7 +257,10 @@ fn ids_have_their_reasoning(
         .filter_map(|(_, item)| item["id"].as_str())
         .collect();
     for (place, item) in &input {
-        let Some(id) = item["id"].as_str().filter(|_| kind(item) != "reasoning") else {
+        let Some(id) = item["id"]
+            .as_str()
+            .filter(|_| !["reasoning", "compaction"].contains(&kind(item)))
+        else {
             continue;
         };
         let led_to_it = |given: &[Value]| -> Option<Vec<String>> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::claude::Claude;
+use super::compaction::{is_summary, summarised};
 use super::prefix::{as_history, blocks};
 use super::{CheckFindings, CheckedRequest, text};
 use crate::ServedApi;
@@ -23,6 +24,9 @@ pub(super) struct EarlierReply {
     pub(super) model: String,
     /// Its content blocks, output items or parts.
     pub(super) items: Vec<Value>,
+    /// The calls of the conversation that it answered, and the first thing that was said in it.
+    pub(super) calls: Vec<String>,
+    pub(super) first: Option<Value>,
     opaque: Vec<Opaque>,
 }
 
@@ -41,9 +45,10 @@ impl EarlierReplies {
     /// in order. One `EarlierReplies` may serve many conversations, even when ids and signatures occur in several of them.
     pub fn response(&mut self, request: &CheckedRequest, items: &[Value]) {
         let api = request.api;
-        let mut before = blocks(api, request.body)
-            .iter()
-            .fold(0, |hash, block| block.link(hash));
+        // What asks for a summary is no part of the conversation that the summary stands for.
+        let asked = blocks(api, request.body);
+        let asked = asked.iter().filter(|block| !is_trigger(&block.value));
+        let mut before = asked.fold(0, |hash, block| block.link(hash));
         let mut opaque = Vec::new();
         for block in blocks(api, &as_history(api, items)) {
             if let Some(text) = opaque_of(api, &block.value) {
@@ -55,11 +60,14 @@ impl EarlierReplies {
             }
             before = block.link(before);
         }
+        let (calls, first) = summarised(request);
         let (model, items) = (request.model.to_owned(), items.to_vec());
         self.replies.push(EarlierReply {
             api,
             model,
             items,
+            calls,
+            first,
             opaque,
         });
     }
@@ -80,9 +88,13 @@ impl EarlierReplies {
 /// What a foreign call of Gemini carries in place of a signature.
 pub(super) const SKIP: &str = "skip_thought_signature_validator";
 
+fn is_trigger(value: &Value) -> bool {
+    value["type"] == "compaction_trigger"
+}
+
 fn opaque_of(api: ServedApi, block: &Value) -> Option<&str> {
     let member = match (api, text(block, "type")) {
-        (ServedApi::Anthropic, "thinking") => "signature",
+        (ServedApi::Anthropic, "thinking" | "compaction") => "signature",
         (ServedApi::Anthropic, "redacted_thinking") => "data",
         (ServedApi::OpenaiResponses, "reasoning" | "compaction") => "encrypted_content",
         (ServedApi::Gemini, _) => "thoughtSignature",
@@ -130,8 +142,16 @@ pub(super) fn unchanged(
         {
             found.say(
                 &block.place,
-                format_args!("this is reasoning of {}", reply.model),
+                match is_summary(&block.value) {
+                    true => format!("this is a summary of {}", reply.model),
+                    false => format!("this is reasoning of {}", reply.model),
+                },
             );
+            continue;
+        }
+        if let Some((_, own)) = given.first().filter(|_| is_summary(&block.value)) {
+            // What follows a summary is bound to the conversation that it stands for.
+            before = own.before;
             continue;
         }
         given.retain(|(_, own)| own.before == here);

@@ -19,6 +19,7 @@ use super::{CheckedRequest, EarlierReplies, check};
 use crate::ServedApi;
 
 mod anthropic;
+mod compaction;
 mod gemini;
 mod media;
 mod ollama;
