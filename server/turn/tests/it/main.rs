@@ -10,6 +10,7 @@ mod events;
 mod fold;
 mod invariants;
 mod log_failures;
+mod loops;
 mod permit;
 mod play;
 mod races;
