@@ -12,7 +12,7 @@ mod inside;
 mod moments;
 mod refused;
 mod story;
-mod strace;
+pub(crate) mod strace;
 mod teller;
 mod whole;
 

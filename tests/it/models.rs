@@ -29,6 +29,7 @@ mod limits;
 mod litellm;
 mod live;
 mod nothing;
+mod passes;
 mod questions;
 mod refusals;
 mod repeated;

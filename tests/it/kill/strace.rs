@@ -9,11 +9,11 @@ use std::{
 };
 
 use super::story::StoryGround;
-use crate::world::{ASIDE, ProgramResult, start};
+use crate::world::{ASIDE, ProgramResult, TestWorld, start};
 
 /// Where the program is killed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At {
+pub(crate) enum At {
     /// As it is about to write its n-th line to the log, counted from 1. The line that announces an edit is written by
     /// another thread and is not counted.
     Line(usize),
@@ -33,7 +33,7 @@ pub(super) enum At {
 }
 
 /// What changes something on disk, and opens or writes what it may.
-pub(super) const CHANGES: [&str; 17] = [
+const CHANGES: [&str; 17] = [
     "openat",
     "write",
     "mkdir",
@@ -55,36 +55,53 @@ pub(super) const CHANGES: [&str; 17] = [
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct TracedOutcome {
+pub(crate) struct TracedOutcome {
     /// The type of the line that was never written; none where the program ended before.
-    pub(super) next: Option<String>,
+    pub(crate) next: Option<String>,
     /// How it ended.
-    pub(super) done: ProgramResult,
+    pub(crate) done: ProgramResult,
     /// Calls that failed because they were made to.
-    pub(super) failed: usize,
+    pub(crate) failed: usize,
 }
 
 /// Runs the program in a ground and kills it there.
 pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutcome {
+    let command = command(ground, args);
+    kill_command(&ground.world, &ground.log(), &command, at)
+}
+
+fn command(ground: &StoryGround, args: &[String]) -> Command {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ground
+        .world
+        .within("setsid", &[&[ASIDE], args.as_slice()].concat())
+}
+
+/// Runs a command of a world, whose conversation has this log, and kills it there.
+pub(crate) fn kill_command(
+    world: &TestWorld,
+    log: &Path,
+    command: &Command,
+    at: At,
+) -> TracedOutcome {
     need();
-    let report = ground.world.folder().join("strace");
-    let (log, inject) = (ground.log(), inject(at));
+    let report = world.folder().join("strace");
+    let inject = inject(at);
     let mut strace = vec!["strace", "-f", "-qqq", "-s", "300", "-o", text(&report)];
     if let At::Fails(..) | At::Refused(..) = at {
         // What is not of interest is not held up, by which a run takes a fraction of the time. No signal comes so.
         strace.push("--seccomp-bpf");
     }
     if let At::Line(_) | At::Refused(..) = at {
-        strace.extend(["-P", text(&log)]);
+        strace.extend(["-P", text(log)]);
     }
-    let work = ground.world.at("");
+    let work = world.at("");
     if let At::Place(_) = at {
         strace.extend(["-P", text(&work)]);
     }
     let trace = format!("trace={}", injected(at));
-    strace.extend(["-e", &trace, "-e", &inject, "--", ASIDE]);
-    strace.extend(args.iter().map(String::as_str));
-    let done = start(&mut ground.world.within("setsid", &strace)).end();
+    strace.extend(["-e", &trace, "-e", &inject]);
+    let done = traced(world, strace, command);
     let said = fs::read_to_string(&report).unwrap();
     fs::remove_file(&report).unwrap();
     assert!(
@@ -103,14 +120,17 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
 
 /// The calls that a run makes on files, each with the most times that one of its threads makes it.
 pub(super) fn calls(ground: &StoryGround, args: &[String]) -> BTreeMap<&'static str, usize> {
+    calls_of(&ground.world, &command(ground, args))
+}
+
+/// The same of a command of a world.
+pub(crate) fn calls_of(world: &TestWorld, command: &Command) -> BTreeMap<&'static str, usize> {
     need();
-    let report = ground.world.folder().join("strace");
+    let report = world.folder().join("strace");
     let wanted = format!("trace=?{}", CHANGES.join(",?"));
     let mut strace = vec!["strace", "-f", "--seccomp-bpf", "-qqq"];
     strace.extend(["-o", text(&report), "-e", &wanted]);
-    strace.extend(["--", ASIDE]);
-    strace.extend(args.iter().map(String::as_str));
-    start(&mut ground.world.within("setsid", &strace)).end();
+    traced(world, strace, command);
     let said = fs::read_to_string(&report).unwrap();
     fs::remove_file(&report).unwrap();
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
@@ -128,6 +148,17 @@ pub(super) fn calls(ground: &StoryGround, args: &[String]) -> BTreeMap<&'static 
         .iter()
         .filter_map(|name| Some((*name, most(name)?)))
         .collect()
+}
+
+/// Runs a command that begins with `setsid` below strace.
+fn traced<'a>(world: &TestWorld, mut strace: Vec<&'a str>, command: &'a Command) -> ProgramResult {
+    strace.push("--");
+    strace.extend(command.get_args().map(|arg| arg.to_str().unwrap()));
+    let mut traced = world.within("setsid", &strace);
+    let set = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    start(traced.envs(set)).end()
 }
 
 /// The calls in which something happens.
