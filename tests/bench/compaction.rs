@@ -1,6 +1,8 @@
 //! What a job of 300 steps and 400,000 tokens costs with summaries and without, and whether one of 500 steps of 100 KB fits
 //! into 200,000 tokens: `cargo bench --bench compaction`. Prints US dollars; they are reckoned by the server from the
-//! bodies of real requests, which may not pass the window, and the log has to agree.
+//! bodies of real requests, which may not pass the window, and the log has to agree. The last columns are the least that
+//! came from the cache: of the conversation in a summary, of tools and system text in the next request, and of that one in
+//! the one after it.
 //!
 //! A token is four bytes here.
 
@@ -34,8 +36,8 @@ const MODELS: [&str; 7] = [
 
 fn main() {
     println!(
-        "{:<30} {:>9} {:>9} {:>7}   {:>9} {:>9} {:>9}",
-        "model", "with $", "without $", "share", "summaries", "$ each", "cached"
+        "{:<30} {:>9} {:>9} {:>7}   {:>9} {:>9}   {:>8} {:>8} {:>8}",
+        "model", "with $", "without $", "share", "summaries", "$ each", "summary", "next", "later"
     );
     for model in MODELS {
         let job = Job {
@@ -81,14 +83,30 @@ fn line(model: &str, with: &[JobRequest], without: f64) {
     let summaries = with.iter().filter(|request| request.summary);
     let summaries: Vec<JobRequest> = summaries.copied().collect();
     let count = summaries.len().max(1);
-    let read: u64 = summaries.iter().map(|request| request.cached.read).sum();
-    let input: u64 = summaries.iter().map(JobRequest::input).sum();
     let all = cost(with);
+    let [summary, next, later] = cached(with);
     println!(
-        "{model:<30} {all:>9.2} {without:>9.2} {:>5.0} %   {:>9} {:>9.3} {:>7.1} %",
+        "{model:<30} {all:>9.2} {without:>9.2} {:>5.0} %   {:>9} {:>9.3}   {summary:>6.1} % {next:>6.1} % {later:>6.1} %",
         100.0 * all / without,
         summaries.len(),
         cost(&summaries) / count as f64,
-        100.0 * read as f64 / input.max(1) as f64
     );
+}
+
+/// The least that came from the cache, in per cent: of the conversation in a summary, of tools and system text in the
+/// request after it, and of that request in the one after that.
+fn cached(requests: &[JobRequest]) -> [f64; 3] {
+    let mut least = [100.0_f64; 3];
+    let first = requests.first().map_or(0, JobRequest::input);
+    for four in requests.windows(4).filter(|four| four[1].summary) {
+        let shares = [
+            (four[1].cached.read, four[0].input()),
+            (four[2].cached.read, first),
+            (four[3].cached.read, four[2].input()),
+        ];
+        for (least, (read, of)) in least.iter_mut().zip(shares) {
+            *least = least.min(100.0 * read as f64 / of.max(1) as f64);
+        }
+    }
+    least
 }

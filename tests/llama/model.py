@@ -31,6 +31,9 @@ STORIES = {
     ],
     "think": [["<think>", "Secretly ", "I wonder.", "</think>", "I have ", "thought."]],
     "big": [[call("read_file", path="big.txt")], ["I read ", "it all."]],
+    "note": [[call("read_file", path="long.txt")], ["I read ", "the note."]],
+    # What a request for a summary is answered with.
+    "summary": [["## Goal\n", "The user tells stories."]],
     # What an inquiry is answered with: as a bare word, and as the object of a schema.
     "word": [["2"]],
     "object": [['{"answer": ', '"2"}']],
@@ -42,7 +45,8 @@ TEMPLATE = """
     {%- if message.role == 'user' -%}
         {%- set said = message.content if message.content is string else message.content | map(attribute='text') | join -%}
         {%- set now.part = 0 -%}
-        {%- if 'Reply with the JSON object' in said -%}{%- set now.story = 'object' -%}
+        {%- if 'Reply with the summary alone' in said -%}{%- set now.story = 'summary' -%}
+        {%- elif 'Reply with the JSON object' in said -%}{%- set now.story = 'object' -%}
         {%- elif 'answer_inquiry' in said -%}{%- set now.story = 'word' -%}
         {%- else -%}
             {%- for story in STORIES -%}{%- if 'tell ' + story in said -%}{%- set now.story = story -%}{%- endif -%}{%- endfor -%}
@@ -78,7 +82,7 @@ Call a tool with <tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>.<|im
 {%- if add_generation_prompt -%}<|im_start|>assistant
 <|{{ now.story }} {{ now.part }}|>
 {%- endif -%}
-""".replace("STORIES", repr([name for name in STORIES if name not in ("word", "object")]))
+""".replace("STORIES", repr([name for name in STORIES if name not in ("summary", "word", "object")]))
 
 
 def letters():

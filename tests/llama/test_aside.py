@@ -16,7 +16,8 @@ import model
 
 HERE = pathlib.Path(__file__).parent
 APIS = {"chat": ("openai-chat", "/v1"), "responses": ("openai-responses", "/v1"), "messages": ("anthropic", "")}
-LARGE, SMALL = 65_536, 12_288  # tokens of context; a byte of a prompt is a token
+LARGE, LOCAL, SMALL = 65_536, 32_768, 12_288  # tokens of context; a byte of a prompt is a token
+TURNS = int(os.environ.get("ASIDE_LLAMA_TURNS", "20"))  # turns of the long conversation
 
 
 class Llama:
@@ -53,7 +54,7 @@ class Llama:
 class World:
     """A workspace and a home, with providers that are the APIs of both servers."""
 
-    def __init__(self, large, small):
+    def __init__(self, large, local, small):
         self.folder = tempfile.TemporaryDirectory()
         self.work = pathlib.Path(self.folder.name, "work")
         config = pathlib.Path(self.folder.name, "config/aside")
@@ -63,7 +64,7 @@ class World:
         (self.work / "twice.txt").write_text("old\nold\n")
         (self.work / "big.txt").write_text("".join(f"line {n} of a long file\n" for n in range(250)))
         providers = ""
-        for size, port in [("", large.port), ("small-", small.port)]:
+        for size, port in [("", large.port), ("local-", local.port), ("small-", small.port)]:
             for name, (api, path) in APIS.items():
                 providers += f'[providers.{size}{name}]\napi = "{api}"\nbase_url = "http://127.0.0.1:{port}{path}"\n'
         (config / "aside.toml").write_text(providers)
@@ -105,13 +106,14 @@ class Aside(unittest.TestCase):
         cls.models = tempfile.TemporaryDirectory()
         path = str(pathlib.Path(cls.models.name, "scripted.gguf"))
         model.write(path)
-        cls.large, cls.small = Llama(path, LARGE), Llama(path, SMALL)
+        cls.large, cls.local, cls.small = Llama(path, LARGE), Llama(path, LOCAL), Llama(path, SMALL)
         cls.addClassCleanup(cls.models.cleanup)
         cls.addClassCleanup(cls.large.end)
+        cls.addClassCleanup(cls.local.end)
         cls.addClassCleanup(cls.small.end)
 
     def setUp(self):
-        self.world = World(self.large, self.small)
+        self.world = World(self.large, self.local, self.small)
         self.addCleanup(self.world.folder.cleanup)
 
     def turn(self, provider, message, *arguments):
@@ -155,12 +157,29 @@ class Aside(unittest.TestCase):
                 self.assertEqual(turn.count("retry"), 0, turn)
                 self.completes(self.turn(provider, "tell hello", "--continue"), "Hello from llama.cpp.")
 
+    def test_a_long_conversation_in_the_window_of_a_local_model(self):
+        summaries = 0
+        for number in range(1, TURNS + 1):
+            note = "".join(f"line {line} of note {number}\n" for line in range(60))
+            (self.world.work / "long.txt").write_text(note)
+            goes_on = ["--continue"] if number > 1 else []
+            turn = self.turn("local-chat", f"Fact {number}. tell note", *goes_on)
+            self.completes(turn, "I read the note.")
+            told = [update["text"] for update in turn.updates if update["kind"] == "notice"]
+            summaries += sum("was summarised" in text for text in told)
+        self.assertGreaterEqual(summaries, TURNS // 20)
+        ledger = self.world.aside("conversation", "ledger")
+        self.assertEqual(ledger.returncode, 0, ledger.stderr)
+        for number in range(1, TURNS + 1):
+            self.assertIn(f"turn {number}: Fact {number}. tell note\n", ledger.stdout)
+
     def test_its_context_is_listed(self):
         done = self.world.aside("model", "list")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = {row[0]: row[1:4] for row in (line.split() for line in done.stdout.splitlines())}
         for provider in APIS:
             self.assertEqual(rows[f"{provider}/scripted"], ["66K", "-", "unknown"], done.stdout)
+            self.assertEqual(rows[f"local-{provider}/scripted"], ["33K", "-", "unknown"], done.stdout)
             self.assertEqual(rows[f"small-{provider}/scripted"], ["12K", "-", "unknown"], done.stdout)
 
 
