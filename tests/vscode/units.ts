@@ -65,10 +65,15 @@ assert.match(ran.markdown(), /- ✓ e\n\n```diff\n@@ -1 \+1 @@\n-a\n\+b\n+```/);
 ran.apply({ kind: 'retry', attempt: 1, afterMs: 1_200, reason: 'The server is busy' });
 assert.match(ran.markdown(), /\*The server is busy\\?\. The request is sent again in 2 seconds\.\*$/);
 
-// What of the context is used is what the last request took, not the sum of all.
+// What of the context is used is what the server says, whatever all requests took; it stays known at the end of the turn.
 const usage = { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextWindow: 1_000 };
-for (const inputTokens of [100, 250]) ran.apply({ kind: 'usage', ...usage, inputTokens });
-assert.equal(ran.context, 150);
+ran.apply({ kind: 'usage', ...usage, inputTokens: 250, contextTokens: 150 });
+ran.apply({ kind: 'usage', ...usage, inputTokens: 900, contextTokens: 150 });
+ran.apply({ kind: 'usage', ...usage, inputTokens: 950, contextWindow: 1_000 });
+ran.complete({ conversationId: 'c', turnId: 't', outcome: 'completed', refusals: [], prompts: [], usage: { ...usage, inputTokens: 950 } });
+assert.deepEqual(ran.context, { tokens: 150, window: 1_000 });
+ran.apply({ kind: 'usage', ...usage, inputTokens: 960, contextTokens: 0 });
+assert.equal(ran.context?.tokens, 0);
 
 // A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
 async function trace(traceFormat: TraceFormat): Promise<string> {

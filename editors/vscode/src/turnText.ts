@@ -51,8 +51,8 @@ export class TurnText {
   parts: Part[] = [];
   private readonly questions = new Map<string, string>();
   usage?: Usage;
-  /** Tokens of the last request and its response: what of the model's context is used. */
-  context = 0;
+  /** Tokens that the conversation has after the turn, and those that its model takes; missing before a response. */
+  context?: { tokens: number; window: number };
   outcome?: Outcome;
 
   /** The titles of the running tools. */
@@ -200,8 +200,9 @@ export class TurnText {
   }
 
   private spend(usage: Usage): void {
-    const now = tokens(usage) - (this.usage ? tokens(this.usage) : 0);
-    if (now > 0) this.context = now;
+    const { contextTokens, contextWindow } = usage;
+    if (contextTokens !== undefined && contextWindow !== undefined)
+      this.context = { tokens: contextTokens, window: contextWindow };
     this.usage = usage;
   }
 }
@@ -224,9 +225,6 @@ function called({ status, exitStatus, title, diff, problem, output }: Call): str
 
 /** A diff without the two lines that name its file, which the call's title names. */
 const changed = (diff: string): string => diff.replace(/^--- .*\n\+\+\+ .*\n/, '');
-
-const tokens = (it: Usage): number =>
-  it.inputTokens + it.cacheReadTokens + it.cacheWriteTokens + it.outputTokens;
 
 /** Tokens and US dollars, in a few words. */
 export function spent({

@@ -238,11 +238,12 @@ export class View implements vscode.WebviewViewProvider {
     const { turns, conversationId } = this.talk;
     const usage = summed(turns.flatMap(({ text }) => text.usage ?? []));
     const last = turns.at(-1)?.text;
-    const window = last?.usage?.contextWindow;
+    const used = turns.findLast(({ text }) => text.context)?.text.context;
     const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
     this.post({ kind: 'prompts', prompts: waiting.map(shownPrompt) });
-    const context =
-      window && last.context ? `${Math.round((100 * last.context) / window)} % of the context` : '';
+    const context = used?.tokens
+      ? `${Math.round((100 * used.tokens) / used.window)} % of the context`
+      : '';
     const asked = this.prompts.asked(conversationId);
     const state: ShownState = {
       ...this.choices.shown,

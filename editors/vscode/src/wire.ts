@@ -110,7 +110,12 @@ type Tokens = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
 };
-export type Usage = Tokens & { costUsd?: number; atLeast?: boolean; contextWindow?: number };
+export type Usage = Tokens & {
+  costUsd?: number;
+  atLeast?: boolean;
+  contextTokens?: number;
+  contextWindow?: number;
+};
 
 export type Update =
   | { kind: 'text' | 'reasoning'; step: number; text: string }

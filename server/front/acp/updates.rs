@@ -297,17 +297,10 @@ impl ShownTurn {
         vec![SessionUpdate::ToolCallUpdate(update)]
     }
 
-    /// The used context: the tokens of the last request and response, which is the sum so far less the sum before.
+    /// The used context, and what the session cost.
     fn used(&mut self, usage: TurnUsage) -> Option<SessionUpdate> {
-        let before = std::mem::replace(&mut self.usage, usage);
-        let sum = |usage: &TurnUsage| {
-            usage.input_tokens
-                + usage.output_tokens
-                + usage.cache_read_tokens
-                + usage.cache_write_tokens
-        };
-        let used = sum(&usage).saturating_sub(sum(&before));
-        let mut update = UsageUpdate::new(used, usage.context_window?);
+        self.usage = usage;
+        let mut update = UsageUpdate::new(usage.context_tokens?, usage.context_window?);
         if usage.cost_usd.is_some() {
             update = update.cost(Cost::new(self.cost(), "USD"));
         }

@@ -55,6 +55,7 @@ pub fn since(before: &TurnUsage, total: &TurnUsage) -> TurnUsage {
             .saturating_sub(before.cache_write_tokens),
         cost_usd: cost,
         at_least: total.at_least,
+        context_tokens: total.context_tokens,
         context_window: total.context_window,
     }
 }

@@ -226,6 +226,7 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
     check_update(
         "update-usage",
         Update::Usage(TurnUsage {
+            context_tokens: Some(9_140),
             context_window: Some(200_000),
             ..usage().into()
         }),

@@ -107,11 +107,8 @@ impl ConversationOutline {
                 self.learned.insert((model, refuses));
             }
             Entry::Turn(Event::Directive { kind, .. }) => return !kind.is_lost(),
-            Entry::Turn(Event::ResponseEnd { usage, .. }) => {
-                self.context = usage.context().unwrap_or(self.context);
-            }
-            Entry::Turn(Event::Compacted { .. }) => self.context = 0,
             Entry::Turn(Event::ToolCall { id, .. }) => return calls.insert(id),
+            Entry::Turn(event) => self.context = event.context().unwrap_or(self.context),
             _ => {}
         }
         true

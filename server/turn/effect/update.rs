@@ -261,6 +261,10 @@ pub struct TurnUsage {
     /// Whether all of it is at least so much: a response broke off before it said what it cost.
     #[serde(default, skip_serializing_if = "is_false")]
     pub at_least: bool,
+    /// Tokens that the conversation has, as of its last response; 0 right after a summary. None where no response of the turn
+    /// counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
     /// Tokens that the turn's model takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -365,6 +369,7 @@ impl From<Usage> for TurnUsage {
             cache_write_tokens: usage.cache_write,
             cost_usd: usage.cost,
             at_least: usage.partial,
+            context_tokens: None,
             context_window: None,
         }
     }

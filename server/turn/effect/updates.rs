@@ -37,6 +37,7 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
         }
         Event::ResponseEnd { .. } | Event::Compacted { .. } | Event::Spent { .. } => {
             vec![Update::Usage(TurnUsage {
+                context_tokens: history.context(),
                 context_window: of.context_window(),
                 ..history.usage().into()
             })]

@@ -20,6 +20,7 @@ impl TurnHistory {
     /// Applies the next event of the turn.
     pub fn apply(&mut self, event: &Event) {
         self.standing.apply(event);
+        self.context = event.context().or(self.context);
         match event {
             Event::RequestSent { step } => self.begin_step(*step),
             Event::Text { text, .. } => {

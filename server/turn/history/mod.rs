@@ -69,6 +69,7 @@ pub struct TurnHistory {
     repetition: Repetition,
     schema_repair: bool,
     usage: Usage,
+    context: Option<u64>,
     learned: Vec<(String, Refused)>,
     last_prompt: u32,
     applied: u32,
@@ -229,6 +230,13 @@ impl TurnHistory {
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Tokens that the conversation has, as of its last response; 0 right after a summary. None where no response of the turn
+    /// counted them.
+    #[must_use]
+    pub fn context(&self) -> Option<u64> {
+        self.context
     }
 
     /// Features and parts that models refused in this turn, in order.

@@ -127,6 +127,7 @@ impl Transcript {
     /// Applies an event. Events that providers are never sent, such as inquiries and prompts, change nothing.
     pub fn push(&mut self, event: &Event) {
         self.ledger.push(event);
+        self.context = event.context().unwrap_or(self.context);
         match event {
             Event::TurnStart => {
                 // The results of a turn that ended without another request go out with the next turn.
@@ -184,10 +185,7 @@ impl Transcript {
                 self.response.clear();
                 self.flush();
             }
-            Event::ResponseEnd { finish, usage } => {
-                self.context = usage.context().unwrap_or(self.context);
-                self.end_response(finish.is_none());
-            }
+            Event::ResponseEnd { finish, .. } => self.end_response(finish.is_none()),
             Event::Compacted {
                 summary, ledger, ..
             } => self.compact(summary, ledger),
@@ -247,7 +245,6 @@ impl Transcript {
     fn compact(&mut self, summary: &str, ledger: &str) {
         let last = self.sent.newest.take().filter(|link| link.has_calls());
         self.change();
-        self.context = 0;
         self.link(vec![as_user(format!("{SUMMARY}{summary}"))]);
         let results = std::mem::take(&mut self.results);
         let last = last.map(|last| as_user(last_calls(&last.items, &results)));

@@ -346,6 +346,17 @@ impl Event {
         }
     }
 
+    /// Tokens that the conversation has after the event, where it tells: as a response counted them, and 0 after a summary,
+    /// whose tokens nobody has counted yet.
+    #[must_use]
+    pub fn context(&self) -> Option<u64> {
+        match self {
+            Self::ResponseEnd { usage, .. } => usage.context(),
+            Self::Compacted { .. } => Some(0),
+            _ => None,
+        }
+    }
+
     /// The tokens that the event puts on record, of a request of any kind. The usage of a turn is their sum.
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {

@@ -6,7 +6,7 @@ use aside_model_server::{
     server::Received,
 };
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     column,
@@ -15,6 +15,7 @@ use super::{
     shown::shown,
     stage::{AUTO, ModelStage, PlayedStep, row, says, stalls},
 };
+use crate::world::ProgramResult;
 
 /// Tokens that each model may hold here. A quarter is left for an answer, and some more for safety.
 const WINDOW: u64 = 40_000;
@@ -66,6 +67,13 @@ fn summary(number: usize) -> PlayedStep {
 
 fn asks_for_summary(received: &Received) -> bool {
     heard(received).contains("Reply with the summary alone.")
+}
+
+/// Tokens that the conversation has, as each update of a run tells it.
+fn contexts(done: &ProgramResult) -> Vec<u64> {
+    let lines = done.lines();
+    let tokens = |line: &Value| line["params"]["update"]["contextTokens"].as_u64();
+    lines.iter().filter_map(tokens).collect()
 }
 
 #[test]
@@ -178,13 +186,16 @@ fn a_person_asks_for_a_summary_and_says_what_it_keeps() {
         let begin = "notice The conversation has 5000 of 40000 tokens; it is being summarised. You asked it to keep: Keep \
                      the port.\nnotice The conversation was summarised: about 6 tokens stand for 5000,";
         assert!(told.starts_with(begin), "{api:?}: {told}");
+        // Nobody has counted what is left.
+        assert_eq!(contexts(&done), [0], "{api:?}: {}", done.stdout);
         let asked = stage.heard();
         assert!(asked.contains("Use port 8080."), "{api:?}: {asked}");
         let words = "The user asks of this summary: Keep the port.";
         assert!(asked.contains(words), "{api:?}: {asked}");
 
-        stage.run("Now start it.", &["--continue"]).exits(0);
+        let done = stage.run("Now start it.", &["--continue"]).exits(0);
         stage.is_clean();
+        assert_eq!(contexts(&done), [ROOM], "{api:?}: {}", done.stdout);
         let heard = stage.heard();
         assert!(heard.contains("Summary 1."), "{api:?}: {heard}");
         let message = "- turn 1: Use port 8080.";

@@ -57,7 +57,7 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
                 "cacheReadTokens",
                 "cacheWriteTokens",
             ],
-            &["costUsd", "atLeast", "contextWindow"],
+            &["costUsd", "atLeast", "contextTokens", "contextWindow"],
         ),
         "title" => (&["title"], &[]),
         kind => panic!("no such kind: {kind}"),

@@ -146,7 +146,7 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   local view = assert(require('aside.view').visible())
   T.equal(view:facts(), model .. ' · plan · $0.7500')
   view.spent.window = 10000
-  T.equal(view.spent.last, 2500)
+  T.equal(view.spent.context, 2500)
   T.equal(view:facts(), model .. ' · plan · $0.7500 · 25 % of 10k')
   sends('iand<Esc><CR>')
   T.equal(view:facts(), model .. ' · plan · $0.8750 · 41 % of 10k')
@@ -167,7 +167,7 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   T.equal(T.page(), page)
   view = assert(require('aside.view').visible())
   T.equal(view:facts(), model .. ' · edits · $0.8750')
-  T.equal(view.spent.last, 4005)
+  T.equal(view.spent.context, 4005)
 end)
 
 test('after a restart the pane has the last conversation, as it was', {

@@ -19,15 +19,13 @@ local function spell_out(view, id, text, whole)
   if not view:has_room(id, text) then view:output(id, ended(whole or text)) end
 end
 
---- What of the model's window the last request took, and what the conversation cost.
+--- What of the model's window the conversation takes, and what it cost.
 ---@param view aside.View
 ---@param update table<string, integer>
 local function count(view, update)
-  local used = update.inputTokens + update.cacheReadTokens + update.cacheWriteTokens + update.outputTokens
   local spent = view.spent
-  -- An update tells of the turn so far, so what is new in it is the last request.
-  spent.last, spent.turn_tokens = used - spent.turn_tokens, used
-  spent.turn_cost, spent.window = update.costUsd, update.contextWindow or spent.window
+  spent.context, spent.window = update.contextTokens or spent.context, update.contextWindow or spent.window
+  spent.turn_cost = update.costUsd
   view:redraw()
 end
 

@@ -36,8 +36,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@class aside.Spent
 ---@field before number US dollars of the turns before
 ---@field turn_cost? number US dollars of the last turn; nil where there is no price
----@field turn_tokens integer of the last turn
----@field last integer tokens of the last request, with its response
+---@field context integer tokens that the conversation has; 0 where nobody has counted them
 ---@field window? integer tokens that the model can take
 
 ---@class aside.View
@@ -78,7 +77,7 @@ function View.new()
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
   fields.all_lines = {}
-  fields.spent = { before = 0, turn_tokens = 0, last = 0 }
+  fields.spent = { before = 0, context = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
   vim.bo[buf].bufhidden, vim.bo[buf].undolevels, vim.bo[buf].modifiable = 'hide', -1, false
@@ -290,7 +289,7 @@ end
 function View:facts()
   local choice, spent = View.choice, self.spent
   local cost = spent.before + (spent.turn_cost or 0)
-  local full = spent.window and spent.last > 0 and spent.last / spent.window
+  local full = spent.window and spent.context > 0 and spent.context / spent.window
   local parts = {
     vim.fs.basename(choice.model or client.status.model or 'no model yet'),
     choice.mode or choice.configured or nil,
@@ -404,7 +403,7 @@ function View:begin_turn(id)
   self.lines = {}
   local spent = self.spent
   self.turn, spent.before = id, spent.before + (spent.turn_cost or 0)
-  spent.turn_cost, spent.turn_tokens = nil, 0
+  spent.turn_cost = nil
 end
 
 --- Something to know.

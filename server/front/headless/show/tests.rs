@@ -204,6 +204,7 @@ fn completed(outcome: Outcome) -> TurnCompleted {
         cache_write_tokens: 600,
         cost_usd: Some(0.0125),
         at_least: false,
+        context_tokens: None,
         context_window: None,
     };
     TurnCompleted {

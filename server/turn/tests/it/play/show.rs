@@ -264,7 +264,10 @@ fn tell(play: &Play, update: &Update) -> Option<String> {
             format!("result {call_id} {} {summary:?}", self::status(*status))
         }
         Update::Usage(usage) => format!(
-            "usage{}",
+            "usage{}{}",
+            usage
+                .context_tokens
+                .map_or_else(String::new, |tokens| format!(" context {tokens}")),
             self::usage(&Usage {
                 input: usage.input_tokens,
                 cache_read: usage.cache_read_tokens,
