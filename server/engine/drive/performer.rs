@@ -37,9 +37,6 @@ use super::{
     writer::LogWriter,
 };
 
-/// Bytes of the ledger that a model is sent with a summary.
-const LEDGER: usize = 24 * 1024;
-
 /// Performs the effects of one turn, and owns everything that they need.
 pub(in crate::engine) struct Performer {
     pub(in crate::engine) writer: Arc<LogWriter>,
@@ -129,7 +126,8 @@ impl Performer {
 
     fn record(&mut self, mut event: Event) -> Result<(), String> {
         if let Event::Compacted { ledger, .. } = &mut event {
-            *ledger = self.transcript.here().ledger().for_request(LEDGER);
+            let window = self.provider.model().context_window;
+            *ledger = self.transcript.here().ledger().for_request(window);
         }
         if let Event::ToolCall { call, id, .. } = &event {
             self.call_ids.insert(*call, id.clone());

@@ -10,10 +10,15 @@ use std::{
 
 use serde_json::Value;
 
-use crate::record::{
-    By, CallKey, Closed, Event, InquiryResponse, Permission, PromptId, PromptSubject,
+use crate::{
+    compaction::BYTES_A_TOKEN,
+    record::{By, CallKey, Closed, Event, InquiryResponse, Permission, PromptId, PromptSubject},
 };
 
+/// Bytes of the ledger that a model with a large context window is sent with a summary.
+const MOST: u64 = 24 * 1024;
+/// Share of the context window that the ledger may take, as a divisor.
+const SHARE: u64 = 16;
 /// Bytes of a message of the user, beyond which its middle is left out. Answers are never cut.
 const MESSAGE: usize = 4 * 1024;
 /// Bytes of the arguments by which a refused call is told.
@@ -162,11 +167,12 @@ impl Ledger {
         self.print(usize::MAX, self.entries.len())
     }
 
-    /// The ledger for the next request, in at most about `most` bytes. Messages that go out with that request are not in
-    /// it. Superseded entries are left out first, then the oldest ones, and the text says how many.
+    /// The ledger for the next request, in a small share of a context window of so many tokens. Messages that go out with
+    /// that request are not in it. Superseded entries are left out first, then the oldest ones, and the text says how many.
+    /// What was answered and decided last always stays.
     #[must_use]
-    pub fn for_request(&self, most: usize) -> String {
-        self.print(most, self.sent)
+    pub fn for_request(&self, window: Option<u64>) -> String {
+        self.print(room(window), self.sent)
     }
 
     fn print(&self, most: usize, sent: usize) -> String {
@@ -211,6 +217,19 @@ impl Ledger {
         };
         let mut current: Vec<bool> = entries.iter().rev().map(|entry| is_newest(entry)).collect();
         current.reverse();
+        let is_decided = |entry: &&LedgerEntry| {
+            matches!(
+                entry.subject,
+                LedgerSubject::Question { .. } | LedgerSubject::Decision(_)
+            )
+        };
+        let last_decided = entries.iter().copied().rfind(is_decided);
+        let last_decided = last_decided.map(|entry| entry.turn);
+        let stays: Vec<bool> = (entries.iter().zip(&current))
+            .map(|(entry, is_current)| {
+                *is_current && is_decided(entry) && Some(entry.turn) == last_decided
+            })
+            .collect();
         let size = |entry: &LedgerEntry| entry.text.len() + "- turn 10000: \n".len();
         let all: usize = entries.iter().map(|entry| size(entry)).sum();
         let mut excess = all.saturating_sub(most);
@@ -218,7 +237,7 @@ impl Ledger {
         let mut left_out = [0, 0];
         for (pass, of_pass) in [false, true].into_iter().enumerate() {
             for (at, entry) in entries.iter().enumerate() {
-                if excess > 0 && kept[at] && current[at] == of_pass {
+                if excess > 0 && kept[at] && !stays[at] && current[at] == of_pass {
                     kept[at] = false;
                     excess = excess.saturating_sub(size(entry));
                     left_out[pass] += 1;
@@ -324,6 +343,12 @@ impl Ledger {
             | Closed::Failed { .. } => {}
         }
     }
+}
+
+/// Bytes that the ledger may have in a request to a model with such a context window.
+fn room(window: Option<u64>) -> usize {
+    let share = window.map_or(MOST, |window| window.saturating_mul(BYTES_A_TOKEN) / SHARE);
+    usize::try_from(share.min(MOST)).unwrap_or(usize::MAX)
 }
 
 /// The author of an answer in words.
@@ -504,19 +529,49 @@ mod tests {
         }
         let whole = ledger.text();
         assert!(!whole.contains("Left out"), "{whole}");
-        let most = 100 * 40;
-        let text = ledger.for_request(most);
-        assert!(text.len() < most + 300, "{}", text.len());
+        let text = ledger.print(100 * 40, ledger.sent);
+        assert!(text.len() < 100 * 40 + 300, "{}", text.len());
         assert!(text.contains("Message 0."), "{text}");
         assert!(text.contains(&format!("{:064}", 99)), "{text}");
         assert!(!text.contains(&format!("{:064}", 1)), "{text}");
-        let little = ledger.for_request(400);
+        let little = ledger.print(400, ledger.sent);
         assert!(
             little.contains("Left out for want of room: 99 entries that later ones supersede, and"),
             "{little}"
         );
         assert!(little.contains("Message 99."), "{little}");
         assert!(!little.contains("Message 0."), "{little}");
+    }
+
+    #[test]
+    fn a_small_window_gets_a_small_ledger_with_the_last_answers_and_says_what_it_lacks() {
+        let mut ledger = Ledger::default();
+        for turn in 0..40 {
+            ledger.push(&Event::TurnStart);
+            ledger.push(&says(&format!("Message {turn}. {}", "word ".repeat(100))));
+            ledger.push(&call());
+            let pair = format!("p{turn}");
+            ledger.push(&asks(&pair, &format!("Which one in turn {turn}?")));
+            ledger.push(&answers(
+                &pair,
+                json!(format!("{turn}: {}", "x".repeat(900))),
+            ));
+            ledger.push(&Event::RequestSent { step: 1 });
+        }
+        let last = format!("39: {}", "x".repeat(900));
+        for (window, most) in [
+            (Some(1), 1_400),
+            (Some(8_192), 1_900),
+            (Some(32_768), 6_500),
+            (Some(1_000_000), 25_000),
+            (None, 25_000),
+        ] {
+            let text = ledger.for_request(window);
+            assert!(text.len() < most, "{window:?}: {}", text.len());
+            assert!(text.contains(&last), "{window:?}: {text}");
+            let told = "Left out for want of room: 0 entries that later ones supersede, and ";
+            assert!(text.contains(told), "{window:?}: {text}");
+        }
     }
 
     #[test]
