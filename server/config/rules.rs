@@ -6,8 +6,7 @@ use std::{
 };
 
 use aside_turn::rules::{
-    self, CompactionRule, DetachedMode, InquiryRules, Model, QuestionRules, Rules, RunRule,
-    ToolChoice, ToolRules,
+    self, DetachedMode, InquiryRules, Model, QuestionRules, Rules, RunRule, ToolChoice, ToolRules,
 };
 
 use super::{
@@ -83,13 +82,8 @@ impl Settings {
             trusted: run.trusted,
             tools: tools.collect(),
             tool_choice: self.tool_choice(),
-            model: Model {
-                compacts_at: run
-                    .model
-                    .compacts_at
-                    .filter(|_| conversation.compaction == CompactionRule::Auto),
-                ..run.model.clone()
-            },
+            model: run.model.clone(),
+            compaction: conversation.compaction,
             left_out: BTreeSet::new(),
             refused: BTreeSet::new(),
             inquiry: InquiryRules {

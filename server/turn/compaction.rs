@@ -2,33 +2,21 @@
 
 use crate::{
     effect::{CallResult, Message, Sending},
+    history::fullness::Fullness,
     input::{RequestId, Time},
     model::{
         response::{Finish, Item, Kind, Response, Usage},
         retry::Retries,
     },
-    rules::ToolChoice,
+    rules::{CompactionRule, Rules, ToolChoice},
 };
 
-/// Compactions that may fail in a turn, or save too little, before no more are tried.
+/// Compactions of a conversation that may fail in a row, or save too little, before no more are tried unasked.
 pub(crate) const FAILURES: u8 = 3;
 /// Bytes of text that count as one token, where no provider has counted it. Code has about this many.
 pub(crate) const BYTES_A_TOKEN: u64 = 3;
 /// Share of the conversation, in per cent, that may be left after a compaction. One that saves less is dropped.
 pub(crate) const MOST_LEFT: u64 = 70;
-
-/// Compactions of a turn.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Compactions {
-    /// Compactions that failed or saved too little.
-    pub(crate) failures: u8,
-    /// Tokens before the last compaction, until a response shows how many are left.
-    before: Option<u64>,
-    /// Tokens of the conversation as of the last response; 0 if that is not known.
-    pub(crate) context: u64,
-    /// Whether the next request is sent as it is, because a compaction was just made or tried.
-    settled: bool,
-}
 
 /// A compaction that is under way.
 #[derive(Debug)]
@@ -57,53 +45,28 @@ pub(crate) enum SummaryFault {
     Long,
 }
 
-impl Compactions {
-    pub(crate) fn of(context: u64) -> Self {
-        Self {
-            context,
-            ..Self::default()
-        }
-    }
+/// Whether a conversation has to be summarised before the next request, which adds `waiting` bytes.
+pub(crate) fn is_due(fullness: &Fullness, waiting: u64, rules: &Rules) -> bool {
+    let model = &rules.model;
+    let tokens = fullness.tokens().saturating_add(waiting / BYTES_A_TOKEN);
+    let is_over = model.compacts_at.is_some_and(|most| tokens > most);
+    let is_on = rules.compaction == CompactionRule::Auto && !fullness.is_given_up(&model.id);
+    is_on && is_over && fullness.tokens() > 0
+}
 
-    /// Whether the conversation has to be summarised before the next request, which adds `waiting` bytes and may hold
-    /// `most` tokens.
-    pub(crate) fn is_due(&self, waiting: u64, most: Option<u64>) -> bool {
-        let tokens = self.context.saturating_add(waiting / BYTES_A_TOKEN);
-        let is_over = most.is_some_and(|most| tokens > most);
-        is_over && self.context > 0 && !self.settled && self.failures < FAILURES
-    }
+/// Whether a response of `after` tokens fills a conversation so far that it would be summarised, if that were not switched
+/// off.
+pub(crate) fn fills(before: u64, after: u64, rules: &Rules) -> bool {
+    let most = rules.model.compacts_at;
+    rules.compaction == CompactionRule::Off
+        && most.is_some_and(|most| before <= most && after > most)
+}
 
-    /// Notes what the provider counted for a response of the turn.
-    pub(crate) fn counted(&mut self, usage: &Usage) {
-        self.settled = false;
-        let Some(context) = usage.context() else {
-            return;
-        };
-        if let Some(before) = self.before.take()
-            && !saves_enough(context, before)
-        {
-            self.failures += 1;
-        }
-        self.context = context;
-    }
-
-    /// Tokens that a summary may have; of a conversation whose tokens nobody counted, any number.
-    pub(crate) fn most(&self) -> u64 {
-        match self.context {
-            0 => u64::MAX,
-            tokens => tokens * MOST_LEFT / 100,
-        }
-    }
-
-    pub(crate) fn failed(&mut self) {
-        self.failures += 1;
-        self.settled = true;
-    }
-
-    pub(crate) fn succeeded(&mut self) {
-        self.before = Some(self.context);
-        self.context = 0;
-        self.settled = true;
+/// Tokens that a summary of a conversation may have; where nobody counted those, any number.
+pub(crate) fn most_left(tokens: u64) -> u64 {
+    match tokens {
+        0 => u64::MAX,
+        tokens => tokens * MOST_LEFT / 100,
     }
 }
 
@@ -154,8 +117,9 @@ pub(crate) fn calls_not_run(response: &Response, content: String) -> Vec<CallRes
     response.complete_calls().filter_map(result).collect()
 }
 
-fn saves_enough(after: u64, before: u64) -> bool {
-    after <= before * MOST_LEFT / 100
+/// Whether a summary is worth it, of a conversation that had `before` tokens and has `after` in the next response.
+pub(crate) fn saves_enough(after: u64, before: u64) -> bool {
+    after <= most_left(before)
 }
 
 impl SummaryFault {

@@ -12,7 +12,7 @@ use crate::{
         Approval, DismissReason, Effect, Prompt, Update,
         updates::{self, UpdateContext},
     },
-    history::{RefusedCall, TurnHistory, TurnMemory},
+    history::{RefusedCall, TurnHistory, TurnMemory, fullness::Fullness},
     input::{Prepared, PromptAnswer, RequestId, Time},
     model::response::Usage,
     model_text::ModelText,
@@ -42,6 +42,8 @@ pub(crate) struct Context {
     model_text: ModelText,
     /// State folded from everything that was recorded.
     pub(crate) history: TurnHistory,
+    /// How full the conversation is for its model.
+    pub(crate) fullness: Fullness,
     pub(crate) now: Time,
     pub(crate) step: u32,
     pub(crate) usage: Usage,
@@ -69,6 +71,7 @@ impl Context {
         rules: Rules,
         client: Option<Client>,
         model_text: ModelText,
+        fullness: Fullness,
         now: Time,
     ) -> Self {
         Self {
@@ -77,6 +80,7 @@ impl Context {
             client,
             model_text,
             history: TurnHistory::default(),
+            fullness,
             now,
             step: 0,
             usage: Usage::default(),
@@ -100,6 +104,7 @@ impl Context {
         }
         if !self.broken {
             self.history.apply(&event);
+            self.fullness.apply(&event);
             self.out.push_back(Effect::Record(event.clone()));
         }
         if !matches!(event, Event::Text { .. } | Event::Reasoning { .. }) {

@@ -3,7 +3,7 @@
 use std::io;
 
 use aside_tool::FileSnapshots;
-use aside_turn::{record::Event, transcript::Transcript};
+use aside_turn::{history::fullness::Fullness, record::Event, transcript::Transcript};
 use tokio::task::JoinHandle;
 
 use super::lost::LostPart;
@@ -27,8 +27,7 @@ pub(in crate::engine) struct GrowingTranscript {
 
 struct ComingHistory {
     read: JoinHandle<io::Result<ReadHistory>>,
-    /// Tokens of the conversation as of its last response.
-    context: u64,
+    fullness: Fullness,
     /// What was added meanwhile; `None` is the beginning of an epoch.
     later: Vec<Option<Event>>,
 }
@@ -46,13 +45,13 @@ impl GrowingTranscript {
     /// A transcript whose first part is being read.
     pub(in crate::engine) fn coming(
         read: JoinHandle<io::Result<ReadHistory>>,
-        context: u64,
+        fullness: Fullness,
     ) -> Self {
         Self {
             whole: Transcript::default(),
             coming: Some(ComingHistory {
                 read,
-                context,
+                fullness,
                 later: Vec::new(),
             }),
         }
@@ -102,11 +101,11 @@ impl GrowingTranscript {
         Ok(Some((seen, faults)))
     }
 
-    /// Like [`Transcript::context`].
-    pub(in crate::engine) fn context(&self) -> u64 {
+    /// Like [`Transcript::fullness`], before the turn.
+    pub(in crate::engine) fn fullness(&self) -> &Fullness {
         match &self.coming {
-            None => self.whole.context(),
-            Some(coming) => coming.context,
+            None => self.whole.fullness(),
+            Some(coming) => &coming.fullness,
         }
     }
 

@@ -77,7 +77,7 @@ impl ConversationState {
                         seen: read.seen,
                     })
                 });
-                let transcript = GrowingTranscript::coming(read, outline.context);
+                let transcript = GrowingTranscript::coming(read, outline.fullness.clone());
                 return Ok(Self::outlined(outline, transcript, shared));
             }
         }

@@ -20,7 +20,7 @@ use aside_turn::{
     Setup, Turn,
     attachment::{self, Attachment},
     effect::Update,
-    history::TurnHistory,
+    history::{TurnHistory, fullness::Fullness},
     model_text::ModelText,
     record::{DirectiveKind, Event},
     response::{Feature, Usage},
@@ -246,7 +246,7 @@ impl DriverSetup {
             &id,
             resumed.as_ref(),
             attachments,
-            state.transcript.context(),
+            state.transcript.fullness().clone(),
             clock,
         )?;
 
@@ -319,7 +319,7 @@ impl DriverSetup {
         id: &str,
         resumed: Option<&replay::Turn>,
         attachments: Vec<Attachment>,
-        context: u64,
+        fullness: Fullness,
         clock: Clock,
     ) -> Result<Turn, StartError> {
         let mut rules = self.parts.rules.clone();
@@ -332,7 +332,7 @@ impl DriverSetup {
             rules,
             client: self.request.client.clone(),
             model_text: ModelText::default(),
-            context,
+            fullness,
         };
         match (&self.request.start, resumed) {
             (TurnStart::Resume { answers }, Some(turn)) => {

@@ -65,7 +65,6 @@ fn effective_values(configuration: &Configuration, models: &Models) -> String {
         tools: ["edit_file", "run_command"].map(facts).into(),
         model: Model {
             id: "p/m".into(),
-            compacts_at: Some(1),
             ..Model::default()
         },
         ..RunContext::default()

@@ -342,6 +342,13 @@ fn what_happens_to_files_and_titles() {
         r#"{"type":"compacted","summary":"S","ledger":"L","before":9}"#,
     );
     check(
+        Event::CompactionFailed {
+            model: "p/m".into(),
+            reason: "the summary was cut off".into(),
+        },
+        r#"{"type":"compaction_failed","model":"p/m","reason":"the summary was cut off"}"#,
+    );
+    check(
         Event::Learned {
             model: "a/b".into(),
             refuses: Feature::ForcedTool.into(),

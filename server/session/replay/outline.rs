@@ -6,7 +6,10 @@ use std::{
     path::Path,
 };
 
-use aside_turn::record::{Event, Refused};
+use aside_turn::{
+    history::fullness::Fullness,
+    record::{Event, Refused},
+};
 
 use super::{Entry, Frozen, Turn, conversation::ConversationFold};
 use crate::{
@@ -15,8 +18,9 @@ use crate::{
 };
 
 /// Types of the entries that are read whole.
-const COUNTS: [&str; 7] = [
+const COUNTS: [&str; 8] = [
     "compacted",
+    "compaction_failed",
     "response_end",
     "conversation",
     "changed",
@@ -32,8 +36,8 @@ pub struct ConversationOutline {
     pub frozen: Option<Frozen>,
     /// Features that models refused, by model.
     pub learned: BTreeSet<(String, Refused)>,
-    /// Tokens of the conversation as of its last response; 0 if that is not known.
-    pub context: u64,
+    /// How full the conversation is for its model.
+    pub fullness: Fullness,
     /// Ids of all turns.
     pub turns: HashSet<String>,
     /// The turn that was started last.
@@ -108,7 +112,7 @@ impl ConversationOutline {
             }
             Entry::Turn(Event::Directive { kind, .. }) => return !kind.is_lost(),
             Entry::Turn(Event::ToolCall { id, .. }) => return calls.insert(id),
-            Entry::Turn(event) => self.context = event.context().unwrap_or(self.context),
+            Entry::Turn(event) => self.fullness.apply(&event),
             _ => {}
         }
         true

@@ -9,6 +9,7 @@
 //! | [`call`] | a call |
 //! | [`question`] | a question that a tool asked |
 //! | [`prompt`] | a prompt that waited for a person |
+//! | [`fullness`] | a conversation, as far as it fills its model |
 //! | [`ledger`] | a conversation, as far as a summary must not lose it |
 //! | [`passage`] | its passages, with who said them |
 //! | [`memory`] | answers, refusals and approvals that the turn remembers |
@@ -26,6 +27,7 @@ use crate::{
 
 pub mod call;
 mod fold;
+pub mod fullness;
 pub mod ledger;
 pub mod memory;
 pub mod passage;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    history::ledger::Ledger,
+    history::{fullness::Fullness, ledger::Ledger},
     model::{attachment::Attachment, response::Feature},
     record::{CallEnd, CallKey, DirectiveKind, Event},
 };
@@ -119,15 +119,14 @@ pub struct Transcript {
     /// Id and name of this turn's calls, by place.
     calls: Vec<(CallKey, String, String)>,
     ledger: Ledger,
-    /// Tokens of the conversation as of its last response; 0 if that is not known.
-    context: u64,
+    fullness: Fullness,
 }
 
 impl Transcript {
     /// Applies an event. Events that providers are never sent, such as inquiries and prompts, change nothing.
     pub fn push(&mut self, event: &Event) {
         self.ledger.push(event);
-        self.context = event.context().unwrap_or(self.context);
+        self.fullness.apply(event);
         match event {
             Event::TurnStart => {
                 // The results of a turn that ended without another request go out with the next turn.
@@ -217,10 +216,10 @@ impl Transcript {
         fork
     }
 
-    /// Tokens of the conversation as of its last response; 0 if that is not known.
+    /// How full the conversation is for its model.
     #[must_use]
-    pub fn context(&self) -> u64 {
-        self.context
+    pub fn fullness(&self) -> &Fullness {
+        &self.fullness
     }
 
     /// What people said and decided, and which files changed.

@@ -249,6 +249,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
     },
+    /// A summary that was due failed, or saved too little. A few in a row end them for the model.
+    CompactionFailed {
+        /// The model, as `provider/model`.
+        model: String,
+        /// Reason in words; not a whole sentence.
+        reason: String,
+    },
     /// A request of the turn brought nothing that the conversation keeps, because it broke off or gave no summary.
     Spent {
         /// Its tokens, which were paid for.
@@ -290,7 +297,7 @@ pub enum Event {
 
 impl Event {
     /// Types of events, by the word on record. A line of another type is kept as it is.
-    pub const TYPES: [&'static str; 21] = [
+    pub const TYPES: [&'static str; 22] = [
         "turn_start",
         "user_message",
         "directive",
@@ -309,6 +316,7 @@ impl Event {
         "tool_result",
         "learned",
         "compacted",
+        "compaction_failed",
         "spent",
         "notice",
         "turn_end",

@@ -28,6 +28,8 @@ pub struct Rules {
     pub tool_choice: ToolChoice,
     /// The turn's model and its abilities.
     pub model: Model,
+    /// Whether the conversation is summarised unasked.
+    pub compaction: CompactionRule,
     /// Features that models refused in this conversation, by model.
     pub refused: BTreeSet<(String, Feature)>,
     /// Parts of requests that models refused in this conversation by their names, by model.
@@ -251,7 +253,7 @@ pub struct Model {
     pub documents: bool,
     /// Tokens; for `usage` updates.
     pub context_window: Option<u64>,
-    /// Tokens beyond which the conversation is summarised before the next request; none where it never is.
+    /// Tokens beyond which the conversation is summarised before the next request; none where the window is not known.
     pub compacts_at: Option<u64>,
 }
 

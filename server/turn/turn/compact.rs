@@ -4,7 +4,8 @@
 
 use crate::{
     compaction::{
-        BYTES_A_TOKEN, Compacting, FAILURES, SummaryFault, calls_not_run, options, summary,
+        BYTES_A_TOKEN, Compacting, SummaryFault, calls_not_run, fills, is_due, most_left, options,
+        saves_enough, summary,
     },
     effect::{Effect, Message, Request, RequestKind, Sending, Update},
     input::{RequestId, Time},
@@ -15,6 +16,7 @@ use crate::{
     },
     model_text::Sentence,
     record::{ErrorCode, Event, Level, Outcome, TurnError},
+    rules::Model,
     turn::{Conclusion, Phase, Setup, Turn},
 };
 
@@ -31,17 +33,35 @@ impl Turn {
     }
 
     pub(crate) fn compaction_is_due(&self) -> bool {
-        let most = self.cx.rules.model.compacts_at;
-        self.compactions.is_due(self.cx.waiting_bytes, most)
+        let (fullness, waiting) = (&self.cx.fullness, self.cx.waiting_bytes);
+        !self.compaction_settled && is_due(fullness, waiting, &self.cx.rules)
     }
 
+    /// Notes what a response says of the conversation, before it is on record: whether the last summary saved enough, and
+    /// whether the user has to know that the conversation is nearly full.
     pub(crate) fn note_context(&mut self, usage: &Usage) {
-        self.compactions.counted(usage);
+        self.compaction_settled = false;
+        let Some(after) = usage.context() else {
+            return;
+        };
+        if let Some(before) = self.cx.fullness.before()
+            && !saves_enough(after, before)
+        {
+            let why = format!("it has {after} tokens with the summary, and had {before} before");
+            self.compaction_in_vain(&why);
+        }
+        if fills(self.cx.fullness.tokens(), after, &self.cx.rules) {
+            self.cx
+                .notice(Level::Warning, filled(after, &self.cx.rules.model));
+        }
     }
 
     /// Asks for a summary before the next request is sent, or because the user wants one with these words.
     pub(crate) fn compact(&mut self, sending: Sending, by_hand: Option<&str>) {
-        let (used, of) = (self.compactions.context, self.cx.rules.model.context_window);
+        let (used, of) = (
+            self.cx.fullness.tokens(),
+            self.cx.rules.model.context_window,
+        );
         let words = by_hand.map(str::trim).filter(|words| !words.is_empty());
         let said = words.map_or_else(String::new, |words| {
             format!(" You asked it to keep: {words}")
@@ -123,7 +143,7 @@ impl Turn {
             self.cx.pay_broken(response.usage, false);
             return self.drop_compaction(code, "the model gave no summary");
         }
-        let fault = match summary(&response, &finish, self.compactions.most()) {
+        let fault = match summary(&response, &finish, most_left(self.cx.fullness.tokens())) {
             Ok(summary) => return self.compacted(summary, response.usage),
             Err(fault) => fault,
         };
@@ -203,7 +223,7 @@ impl Turn {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return;
         };
-        let before = self.compactions.context;
+        let before = self.cx.fullness.tokens();
         let left = summary.len() as u64 / BYTES_A_TOKEN;
         self.cx.usage.count(&usage);
         self.cx.record(Event::Compacted {
@@ -212,7 +232,7 @@ impl Turn {
             before,
             usage,
         });
-        self.compactions.succeeded();
+        self.compaction_settled = true;
         let cost = pass.spent.cost;
         let cost = cost.map_or_else(String::new, |cost| format!(" It cost ${cost:.4}."));
         let before = match before {
@@ -242,16 +262,24 @@ impl Turn {
             );
             return self.conclude(Conclusion::failed(TurnError::new(code, text)));
         }
-        self.compactions.failed();
-        let then = if self.compactions.failures < FAILURES {
-            "it goes on as it is, and is tried again before the next request"
-        } else {
-            "it goes on as it is, and is not tried again in this turn; begin a new conversation, or choose a model \
-             with a larger context window, before this one is full"
-        };
-        let text = format!("The conversation could not be summarised ({why}); {then}.");
-        self.cx.notice(Level::Warning, text);
+        self.compaction_settled = true;
+        self.compaction_in_vain(why);
         self.send(pass.sending);
+    }
+
+    /// Puts on record that a summary failed or saved too little, and tells the user what becomes of the conversation.
+    fn compaction_in_vain(&mut self, why: &str) {
+        let model = self.cx.rules.model.id.clone();
+        let reason = why.to_owned();
+        self.cx.record(Event::CompactionFailed { model, reason });
+        let then = if self.cx.fullness.is_given_up(&self.cx.rules.model.id) {
+            "it goes on as it is, and is not summarised any more unless you send `/compact`; before it is full, choose \
+             a model with a larger context window, or begin a new conversation"
+        } else {
+            "it goes on as it is, and is summarised again when that is due"
+        };
+        let text = format!("The conversation could not be shortened ({why}); {then}.");
+        self.cx.notice(Level::Warning, text);
     }
 
     /// Drops the request for a summary, because the turn ends.
@@ -264,4 +292,14 @@ impl Turn {
             self.cx.pay_broken(pass.response.usage, true);
         }
     }
+}
+
+/// The warning about a conversation that fills its model and is not summarised.
+fn filled(tokens: u64, model: &Model) -> String {
+    let of = model.context_window.map(|window| format!(" of {window}"));
+    format!(
+        "The conversation has {tokens}{} tokens, and summaries are off: send `/compact` to summarise it once, or set \
+         conversation.compaction to \"auto\", before it is full.",
+        of.unwrap_or_default()
+    )
 }

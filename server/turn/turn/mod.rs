@@ -12,9 +12,10 @@
 
 use crate::{
     call::{Call, Ending},
-    compaction::{Compacting, Compactions},
+    compaction::Compacting,
     context::Context,
     effect::{Effect, End, Request, RequestKind, Sending},
+    history::fullness::Fullness,
     input::{Input, Preparation, PromptAnswer, RequestId, Time},
     inquiry::{Inquiries, OpenCall},
     model::{
@@ -48,8 +49,8 @@ pub struct Setup {
     pub client: Option<Client>,
     /// The sentences for the model.
     pub model_text: ModelText,
-    /// Tokens of the conversation as of its last response; 0 if that is not known.
-    pub context: u64,
+    /// How full the conversation is for its model.
+    pub fullness: Fullness,
 }
 
 /// One turn: from one user message to the final answer.
@@ -63,7 +64,8 @@ pub struct Turn {
     prepared: Vec<(CallKey, Preparation)>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
-    pub(crate) compactions: Compactions,
+    /// Whether the next request is sent as it is, because a summary was just made or tried.
+    pub(crate) compaction_settled: bool,
     pub(crate) ends_at: Option<Time>,
     /// Reason of the last retry, until a response is whole.
     pub(crate) retried_for: Option<String>,
@@ -135,18 +137,18 @@ impl Turn {
             rules,
             client,
             model_text,
-            context,
+            fullness,
         } = setup;
         Self {
             ends_at: rules.limits.turn_time.map(|time| now + time),
             retried_for: None,
             force: Force::new(rules.tool_choice.clone()),
-            cx: Context::new(id, rules, client, model_text, now),
+            cx: Context::new(id, rules, client, model_text, fullness, now),
             phase: Phase::Calls,
             calls: Vec::new(),
             prepared: Vec::new(),
             inquiries: Inquiries::default(),
-            compactions: Compactions::of(context),
+            compaction_settled: false,
         }
     }
 

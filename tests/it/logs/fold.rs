@@ -53,7 +53,7 @@ fn what_is_read_of_the_heads_of_lines_is_what_the_whole_log_says() {
             assert_eq!(outline.frozen, folded.frozen, "{name}");
             assert_eq!(outline.learned, folded.learned, "{name}");
             assert_eq!(outline.turns, folded.turns, "{name}");
-            assert_eq!(outline.context, folded.transcript.context(), "{name}");
+            assert_eq!(&outline.fullness, folded.transcript.fullness(), "{name}");
             assert_eq!(outline.last, folded.last, "{name}");
             outlined += 1;
         }

@@ -7,6 +7,7 @@ use aside_session::replay::Turn as LoggedTurn;
 use aside_turn::{
     Effect, Event, Input, Setup, Turn,
     effect::{CallWork, Prompt, PromptKind, Request, RequestKind},
+    history::fullness::Fullness,
     input::{Preparation, Prepared, PromptAnswer, RequestId, Time, ToolOutcome, ToolOutput},
     model_text::ModelText,
     question::AnswerType,
@@ -52,7 +53,7 @@ pub(super) fn resumed(turn: &LoggedTurn, people: People, model_text: ModelText) 
             ..Client::terminal()
         }),
         model_text,
-        context: 0,
+        fullness: Fullness::default(),
     };
     let resumed = Turn::resume(setup, turn.history(), Vec::new(), Time::ZERO);
     let mut stage = Stage {

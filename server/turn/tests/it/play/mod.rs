@@ -287,12 +287,14 @@ impl Play {
     }
 
     fn setup(&self) -> Setup {
+        let mut fullness = self.world.before.clone();
+        self.events.iter().for_each(|event| fullness.apply(event));
         Setup {
             id: "turn".into(),
             rules: self.world.rules.clone(),
             client: self.world.client.clone(),
             model_text: self.world.model_text.clone(),
-            context: 0,
+            fullness,
         }
     }
 

@@ -39,6 +39,9 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
             usage,
             ..
         } => format!("compacted {summary:?} from {before}{}", self::usage(usage)),
+        Event::CompactionFailed { model, reason } => {
+            format!("compaction_failed {model} {reason:?}")
+        }
         Event::Spent { usage } => format!("spent{}", self::usage(usage)),
         Event::Notice { level, text } => format!("{} {text:?}", self::level(*level)),
         Event::TurnEnd {

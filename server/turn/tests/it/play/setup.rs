@@ -7,8 +7,11 @@ use serde::de::DeserializeOwned;
 use super::ask::{json, words};
 use aside_turn::{
     effect::updates::UpdateContext,
+    history::fullness::Fullness,
     input::{Prepared, Preview},
     model_text::ModelText,
+    record::Event,
+    response::{Finish, Usage},
     rules::{
         Assistant, Class, Client, Configured, Detached, Mode, QuestionRules, Rules, RunRule,
         Target, ToolChoice, ToolRules,
@@ -26,6 +29,8 @@ pub(crate) struct World {
     pub(crate) model_text: ModelText,
     /// Whether updates without a decision in them are shown too.
     pub(super) updates: bool,
+    /// The conversation before the turn.
+    pub(super) before: Fullness,
     found: BTreeMap<String, Prepared>,
     manual: Vec<String>,
 }
@@ -42,6 +47,7 @@ impl Default for World {
             client: None,
             model_text: ModelText::default(),
             updates: false,
+            before: Fullness::default(),
             found: BTreeMap::new(),
             manual: Vec::new(),
         }
@@ -82,6 +88,7 @@ impl World {
             "question" => self.question(&rest[0], &rest[1..]),
             "choice" => self.rules.tool_choice = choice(&rest[0]),
             "model" => self.model(rest),
+            "before" => self.before(rest),
             "inquiry" => self.inquiry(rest),
             "limit" => self.limit(rest),
             "schema" => self.rules.schema = true,
@@ -149,7 +156,28 @@ impl World {
                 }
                 "window" => model.context_window = value.parse().ok(),
                 "compacts" => model.compacts_at = value.parse().ok(),
+                "compaction" => self.rules.compaction = setting(value),
                 _ => panic!("`{key}` says nothing of a model"),
+            }
+        }
+    }
+
+    fn before(&mut self, words: &[String]) {
+        for word in words {
+            let (key, value) = word.split_once('=').expect("a key and a value");
+            match key {
+                "tokens" => self.before.apply(&Event::ResponseEnd {
+                    finish: Some(Finish::Stop),
+                    usage: Usage {
+                        input: number(value),
+                        ..Usage::default()
+                    },
+                }),
+                "failed" => self.before.apply(&Event::CompactionFailed {
+                    model: self.rules.model.id.clone(),
+                    reason: value.into(),
+                }),
+                _ => panic!("`{key}` says nothing of what was before"),
             }
         }
     }

@@ -19,6 +19,13 @@ use super::{
 impl Checker {
     /// An event went on record.
     pub(crate) fn recorded(&mut self, event: &Event) {
+        if let Event::CompactionFailed { model, .. } = event
+            && self.transcript.fullness().is_given_up(model)
+        {
+            self.fail(format!(
+                "{model} is asked for a summary that it cannot give"
+            ));
+        }
         self.transcript.push(event);
         self.turn.events += 1;
         match event {

@@ -6,8 +6,9 @@ use aside_turn::{
     inquiry::ANSWER_INQUIRY,
     limits::Limits,
     rules::{
-        Assistant, Class, Client, Configured, Detached, DetachedMode, InquiryRules, Mode, Model,
-        QuestionRules, ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
+        Assistant, Class, Client, CompactionRule, Configured, Detached, DetachedMode, InquiryRules,
+        Mode, Model, QuestionRules, ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice,
+        ToolRules,
     },
 };
 use serde_json::{Value, json};
@@ -48,6 +49,10 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
         inquiry: inquiry(tape),
         schema: tape.one_in(12),
         limits: limits(tape),
+        compaction: match tape.one_in(12) {
+            true => CompactionRule::Off,
+            false => CompactionRule::Auto,
+        },
     }
 }
 

@@ -142,7 +142,7 @@ impl World {
             rules: self.rules.clone(),
             client: self.checker.client.clone(),
             model_text: ModelText::default(),
-            context: 0,
+            fullness: self.checker.transcript.fullness().clone(),
         }
     }
 
