@@ -13,6 +13,7 @@ use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 pub mod conversation;
 mod mended;
 pub mod outline;
+pub mod taken_back;
 
 /// A turn, from the log.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::{
     effect::{CallResult, Message, Sending},
-    history::fullness::Fullness,
+    history::fullness::{BYTES_A_TOKEN, Fullness},
     input::{RequestId, Time},
     model::{
         response::{Finish, Item, Kind, Response, Usage},
@@ -10,13 +10,6 @@ use crate::{
     },
     rules::{CompactionRule, Rules, ToolChoice},
 };
-
-/// Compactions of a conversation that may fail in a row, or save too little, before no more are tried unasked.
-pub(crate) const FAILURES: u8 = 3;
-/// Bytes of text that count as one token, where no provider has counted it. Code has about this many.
-pub(crate) const BYTES_A_TOKEN: u64 = 3;
-/// Share of the conversation, in per cent, that may be left after a compaction. One that saves less is dropped.
-pub(crate) const MOST_LEFT: u64 = 70;
 
 /// A compaction that is under way.
 #[derive(Debug)]
@@ -60,14 +53,6 @@ pub(crate) fn fills(before: u64, after: u64, rules: &Rules) -> bool {
     let most = rules.model.compacts_at;
     rules.compaction == CompactionRule::Off
         && most.is_some_and(|most| before <= most && after > most)
-}
-
-/// Tokens that a summary of a conversation may have; where nobody counted those, any number.
-pub(crate) fn most_left(tokens: u64) -> u64 {
-    match tokens {
-        0 => u64::MAX,
-        tokens => tokens * MOST_LEFT / 100,
-    }
 }
 
 /// Options of a request for a summary: those of the next request, but no tool is forced.
@@ -115,11 +100,6 @@ pub(crate) fn calls_not_run(response: &Response, content: String) -> Vec<CallRes
         _ => None,
     };
     response.complete_calls().filter_map(result).collect()
-}
-
-/// Whether a summary is worth it, of a conversation that had `before` tokens and has `after` in the next response.
-pub(crate) fn saves_enough(after: u64, before: u64) -> bool {
-    after <= most_left(before)
 }
 
 impl SummaryFault {

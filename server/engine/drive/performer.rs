@@ -64,6 +64,8 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) call_ids: HashMap<CallKey, String>,
     pub(in crate::engine) trace: Trace,
     pub(in crate::engine) end: Option<End>,
+    /// Whether a summary was taken back, so that the transcript is another one than it was.
+    pub(in crate::engine) took_summary_back: bool,
 }
 
 impl Performer {
@@ -129,6 +131,7 @@ impl Performer {
             let window = self.provider.model().context_window;
             *ledger = self.transcript.here().ledger().for_request(window);
         }
+        self.took_summary_back |= matches!(event, Event::CompactionUndone { .. });
         if let Event::ToolCall { call, id, .. } = &event {
             self.call_ids.insert(*call, id.clone());
         }
@@ -294,7 +297,8 @@ impl Performer {
     }
 
     /// Ends all tasks, makes the log durable and tells the front end. Returns the conversation's state, except for a
-    /// turn that can be resumed, and one of which the log lacks something: these are read from the log.
+    /// turn that can be resumed, one that took a summary back, and one of which the log lacks something: these are read
+    /// from the log.
     pub(super) async fn close(mut self, end: End) -> Option<ConversationState> {
         self.live.close();
         self.tasks.close(Duration::from_secs(2)).await;
@@ -318,7 +322,8 @@ impl Performer {
         }
         self.tell(TurnMessage::End(Box::new(end))).await;
         let (mark, transcript) = (self.writer.mark()?, self.transcript.whole()?);
-        (outcome != Outcome::Interrupted).then(|| ConversationState {
+        let is_kept = outcome != Outcome::Interrupted && !self.took_summary_back;
+        is_kept.then(|| ConversationState {
             mark: Some(mark),
             seen: self.context.seen().after_turn(),
             transcript: transcript.into(),

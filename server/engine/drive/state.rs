@@ -13,7 +13,10 @@ use aside_session::{
     lines::UnreadableLine,
     log::LogMark,
     record::{Frozen, Record},
-    replay::{self, conversation::ConversationFold, outline::ConversationOutline},
+    replay::{
+        self, conversation::ConversationFold, outline::ConversationOutline,
+        taken_back::UndoneSummaries,
+    },
 };
 use aside_tool::FileSnapshots;
 use aside_turn::record::{Event, Refused};
@@ -68,7 +71,7 @@ impl ConversationState {
             if let Some(outline) = outline.map_err(io::Error::other)?? {
                 let of = conversation.clone();
                 let read = spawn_blocking(move || {
-                    let (read, faults) = of.read_into(length, ReadState::take)?;
+                    let (read, faults) = ReadState::of(&of, length)?;
                     let folded = read.fold.end();
                     let faults = faults.iter();
                     Ok(ReadHistory {
@@ -82,7 +85,7 @@ impl ConversationState {
             }
         }
         let of = conversation.clone();
-        let read = spawn_blocking(move || of.read_into(length, ReadState::take)).await;
+        let read = spawn_blocking(move || ReadState::of(&of, length)).await;
         let (read, faults) = read.map_err(io::Error::other)??;
         Ok(Self::of(read, &faults, shared))
     }
@@ -111,7 +114,7 @@ impl ConversationState {
     }
 
     fn of(read: ReadState, faults: &[UnreadableLine], shared: Arc<SharedBody>) -> Self {
-        let ReadState { fold, seen } = read;
+        let ReadState { fold, seen, .. } = read;
         let folded = fold.end();
         let faults = faults.iter();
         Self {
@@ -133,10 +136,24 @@ impl ConversationState {
 struct ReadState {
     fold: ConversationFold,
     seen: FileSnapshots,
+    undone: UndoneSummaries,
 }
 
 impl ReadState {
-    fn take(&mut self, record: Record) {
+    /// Reads a log; once more, if it turns out that summaries in it were taken back.
+    fn of(conversation: &Conversation, length: u64) -> io::Result<(Self, Vec<UnreadableLine>)> {
+        let known = UndoneSummaries::default();
+        let first =
+            conversation.read_into(length, |into: &mut Self, record| into.take(record, &known))?;
+        if first.0.undone.is_empty() {
+            return Ok(first);
+        }
+        let known = first.0.undone;
+        conversation.read_into(length, |into: &mut Self, record| into.take(record, &known))
+    }
+
+    fn take(&mut self, record: Record, known: &UndoneSummaries) {
+        self.undone.take(&record);
         if let Some(Event::ToolResult {
             details: Some(details),
             ..
@@ -144,7 +161,7 @@ impl ReadState {
         {
             self.seen.restore(details);
         }
-        self.fold.take(record);
+        self.fold.take(record, known);
     }
 }
 

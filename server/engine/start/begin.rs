@@ -170,7 +170,7 @@ impl Engine {
 fn fits(start: &TurnStart, model: &Model) -> Result<(), StartError> {
     let attachments = match start {
         TurnStart::Message { attachments, .. } => attachments.as_slice(),
-        TurnStart::Summarise { .. } | TurnStart::Resume { .. } => &[],
+        TurnStart::Summarise { .. } | TurnStart::TakeSummaryBack | TurnStart::Resume { .. } => &[],
     };
     let too_large = attachments.iter().find_map(|file| match &file.content {
         AttachedContent::Media(media_type, bytes) => {
@@ -227,7 +227,15 @@ impl DriverSetup {
                 let text = "there is nothing to summarise yet; send a message first";
                 return Err(StartError::Usage(text.into()));
             }
-            TurnStart::Message { .. } | TurnStart::Summarise { .. } => None,
+            TurnStart::TakeSummaryBack
+                if state.transcript.fullness().without_summary().is_none() =>
+            {
+                let text = "there is no summary to take back; `/compact` makes one";
+                return Err(StartError::Usage(text.into()));
+            }
+            TurnStart::Message { .. }
+            | TurnStart::Summarise { .. }
+            | TurnStart::TakeSummaryBack => None,
             TurnStart::Resume { .. } => Some(self.last_interrupted(&mut state)?),
         };
         refuse(&mut self.parts.rules, &state);
@@ -297,7 +305,9 @@ impl DriverSetup {
     async fn keep_attachments(&mut self) -> Result<Vec<Attachment>, StartError> {
         let given = match &mut self.request.start {
             TurnStart::Message { attachments, .. } => std::mem::take(attachments),
-            TurnStart::Summarise { .. } | TurnStart::Resume { .. } => Vec::new(),
+            TurnStart::Summarise { .. } | TurnStart::TakeSummaryBack | TurnStart::Resume { .. } => {
+                Vec::new()
+            }
         };
         let blobs = self.conversation.blobs();
         let any = given.iter().any(AttachedFile::is_media);
@@ -341,6 +351,10 @@ impl DriverSetup {
                 Ok(Turn::resume(setup, history, answers.clone(), clock.now())?)
             }
             (TurnStart::Summarise { words }, _) => Ok(Turn::summarise(setup, words, clock.now())),
+            (TurnStart::TakeSummaryBack, _) => {
+                let context = setup.fullness.without_summary().unwrap_or(0);
+                Ok(Turn::take_summary_back(setup, context, clock.now()))
+            }
             (TurnStart::Message { text, .. }, _) => {
                 Ok(Turn::start(setup, text.clone(), attachments, clock.now()))
             }
@@ -427,6 +441,7 @@ impl DriverSetup {
             call_ids: HashMap::new(),
             trace: Trace::default(),
             end: None,
+            took_summary_back: false,
         }
     }
 }

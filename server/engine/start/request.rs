@@ -51,6 +51,9 @@ pub enum ConversationTarget {
 /// The first word of a message that asks for a summary of the conversation.
 pub const COMPACT: &str = "/compact";
 
+/// The word behind [`COMPACT`] that takes the last summary back.
+const UNDO: &str = "undo";
+
 /// The start of a turn.
 #[derive(Debug)]
 pub enum TurnStart {
@@ -66,6 +69,8 @@ pub enum TurnStart {
         /// What the user wants the summary to keep; may be empty.
         words: String,
     },
+    /// Takes the last summary back, so that the conversation goes on as if it had not been made.
+    TakeSummaryBack,
     /// Resumes the last turn.
     Resume {
         /// Answers to open prompts by id, as text to be parsed by the type of each prompt.
@@ -134,11 +139,13 @@ impl TurnRequest {
 }
 
 impl TurnStart {
-    /// What a person typed: a message, or [`COMPACT`] with words that say what a summary has to keep.
+    /// What a person typed: a message, or [`COMPACT`] with words that say what a summary has to keep. With `undo` in their
+    /// place, the last summary is taken back.
     pub fn typed(text: String, attachments: Vec<AttachedFile>) -> Self {
         let words = text.trim_start().strip_prefix(COMPACT);
         let words = words.filter(|words| !words.starts_with(|c: char| !c.is_whitespace()));
         match words.filter(|_| attachments.is_empty()) {
+            Some(words) if words.trim() == UNDO => Self::TakeSummaryBack,
             Some(words) => Self::Summarise {
                 words: words.trim().to_owned(),
             },
@@ -166,6 +173,10 @@ mod tests {
             (" /compact\n", Some("")),
             ("/compact the ports,\nand why", Some("the ports,\nand why")),
             ("/compact\tports", Some("ports")),
+            ("/compact undo", Some("taken back")),
+            ("/compact  undo\n", Some("taken back")),
+            ("/compact undo it", Some("undo it")),
+            ("/compact Undo", Some("Undo")),
             ("/compacts", None),
             ("/compact/a", None),
             ("Please /compact", None),
@@ -173,6 +184,7 @@ mod tests {
         ] {
             let found = match TurnStart::typed(text.into(), Vec::new()) {
                 TurnStart::Summarise { words } => Some(words),
+                TurnStart::TakeSummaryBack => Some("taken back".into()),
                 _ => None,
             };
             assert_eq!(found.as_deref(), words, "{text:?}");

@@ -53,7 +53,7 @@ impl Command {
 /// The list of commands for the client.
 pub(super) fn available() -> SessionUpdate {
     let code = UnstructuredCommandInput::new("the code that /trust shows");
-    let keep = UnstructuredCommandInput::new("what the summary has to keep");
+    let keep = UnstructuredCommandInput::new("what the summary has to keep, or undo");
     let commands = vec![
         AvailableCommand::new("undo", "Take back what the last turn changed in files"),
         AvailableCommand::new("resume", "Go on with the turn that was interrupted"),

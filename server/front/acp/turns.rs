@@ -142,7 +142,9 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     };
     let layers = Layers {
         flags: match start {
-            TurnStart::Message { .. } | TurnStart::Summarise { .. } => choice.flags(),
+            TurnStart::Message { .. }
+            | TurnStart::Summarise { .. }
+            | TurnStart::TakeSummaryBack => choice.flags(),
             TurnStart::Resume { .. } => resumed_flags(&options),
         },
         ..Layers::default()

@@ -342,6 +342,10 @@ fn what_happens_to_files_and_titles() {
         r#"{"type":"compacted","summary":"S","ledger":"L","before":9}"#,
     );
     check(
+        Event::CompactionUndone { context: 9 },
+        r#"{"type":"compaction_undone","context":9}"#,
+    );
+    check(
         Event::CompactionFailed {
             model: "p/m".into(),
             reason: "the summary was cut off".into(),

@@ -7,7 +7,7 @@ use aside_turn::{
     transcript::Transcript,
 };
 
-use super::{Entry, Frozen, Record, Turn, mended::MendedEvents};
+use super::{Entry, Frozen, Record, Turn, mended::MendedEvents, taken_back::UndoneSummaries};
 
 /// Fold of a conversation's records. Only the last turn is kept with its events.
 #[derive(Default)]
@@ -41,17 +41,30 @@ pub struct FoldedConversation {
 }
 
 impl ConversationFold {
-    /// Applies the next record.
-    pub fn take(&mut self, record: Record) {
+    /// Applies the next record. Of a log that has summaries taken back, these are in `undone`.
+    pub fn take(&mut self, record: Record, undone: &UndoneSummaries) {
         let Record {
-            turn, entry, time, ..
+            seq,
+            turn,
+            entry,
+            time,
         } = record;
+        if undone.begins_anew(seq) {
+            // Opaque data of responses since then is bound to the summary.
+            self.transcript.change();
+        }
+        let is_undone = undone.has(seq);
         let mended = entry.event().map(|event| {
             self.note(event);
             self.events.take(turn.as_deref(), event)
         });
         let mended = mended.unwrap_or_default();
-        mended.iter().for_each(|event| self.transcript.push(event));
+        for event in &mended {
+            match event {
+                Event::Compacted { .. } if is_undone => self.transcript.push_undone(event),
+                event => self.transcript.push(event),
+            }
+        }
         match &entry {
             Entry::Conversation(first) => self.frozen = Some(first.clone()),
             Entry::Changed(changed) => {
@@ -126,9 +139,12 @@ impl ConversationFold {
 
 impl FromIterator<Record> for ConversationFold {
     fn from_iter<Records: IntoIterator<Item = Record>>(records: Records) -> Self {
+        let records: Vec<Record> = records.into_iter().collect();
+        let mut undone = UndoneSummaries::default();
+        records.iter().for_each(|record| undone.take(record));
         let mut fold = Self::default();
         for record in records {
-            fold.take(record);
+            fold.take(record, &undone);
         }
         fold
     }

@@ -11,15 +11,16 @@ use aside_turn::{
     record::{Event, Refused},
 };
 
-use super::{Entry, Frozen, Turn, conversation::ConversationFold};
+use super::{Entry, Frozen, Turn, conversation::ConversationFold, taken_back::UndoneSummaries};
 use crate::{
     codec,
     lines::{FORWARD, open},
 };
 
 /// Types of the entries that are read whole.
-const COUNTS: [&str; 8] = [
+const COUNTS: [&str; 9] = [
     "compacted",
+    "compaction_undone",
     "compaction_failed",
     "response_end",
     "conversation",
@@ -85,7 +86,8 @@ pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutl
                 return Ok(None);
             };
             if record.turn.as_ref().is_none_or(|id| *id == turn) {
-                fold.take(record);
+                // Only the turn is wanted, and no transcript.
+                fold.take(record, &UndoneSummaries::default());
             }
         }
         outline.last = fold.end().last;

@@ -35,7 +35,10 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. } | Event::Compacted { .. } | Event::Spent { .. } => {
+        Event::ResponseEnd { .. }
+        | Event::Compacted { .. }
+        | Event::CompactionUndone { .. }
+        | Event::Spent { .. } => {
             vec![Update::Usage(TurnUsage {
                 context_tokens: history.context(),
                 context_window: of.context_window(),

@@ -108,6 +108,7 @@ impl TurnHistory {
             Event::TurnStart
             | Event::UserMessage { .. }
             | Event::LateAnswer { .. }
+            | Event::CompactionUndone { .. }
             | Event::CompactionFailed { .. }
             | Event::Notice { .. }
             | Event::TurnEnd { .. } => {}

@@ -1,19 +1,32 @@
 //! How full a conversation is for its model, and whether summaries still help, folded from its events.
 
-use crate::{
-    compaction::{FAILURES, saves_enough},
-    record::Event,
-};
+use crate::record::Event;
+
+/// Compactions of a conversation that may fail in a row, or save too little, before no more are tried unasked.
+const FAILURES: u8 = 3;
+/// Bytes of text that count as one token, where no provider has counted it. Code has about this many.
+pub(crate) const BYTES_A_TOKEN: u64 = 3;
+/// Share of the conversation, in per cent, that may be left after a compaction. One that saves less is dropped.
+const MOST_LEFT: u64 = 70;
 
 /// Tokens of a conversation, and the summaries that failed in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fullness {
     /// Tokens as of the last response; 0 if that is not known.
     tokens: u64,
-    /// Tokens before the last summary, until a response shows how many are left.
-    before: Option<u64>,
+    /// Summaries that were not taken back, from the oldest to the newest.
+    summaries: Vec<Summarised>,
     /// The model that could not summarise it, and how often in a row.
     failed: Option<(String, u8)>,
+}
+
+/// A summary of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Summarised {
+    /// Tokens before it; 0 if that is not known.
+    before: u64,
+    /// Tokens with it, as of the first response; none until then.
+    after: Option<u64>,
 }
 
 impl Fullness {
@@ -24,13 +37,20 @@ impl Fullness {
                 let failures = self.failures(model).saturating_add(1);
                 self.failed = Some((model.clone(), failures));
             }
-            Event::Compacted { before, .. } => self.before = Some(*before),
+            Event::Compacted { before, .. } => self.summaries.push(Summarised {
+                before: *before,
+                after: None,
+            }),
+            Event::CompactionUndone { .. } => drop(self.summaries.pop()),
             Event::ResponseEnd { usage, .. } => {
                 if let Some(after) = usage.context()
-                    && let Some(before) = self.before.take()
-                    && saves_enough(after, before)
+                    && let Some(last) = self.summaries.last_mut()
+                    && last.after.is_none()
                 {
-                    self.failed = None;
+                    last.after = Some(after);
+                    if saves_enough(after, last.before) {
+                        self.failed = None;
+                    }
                 }
             }
             _ => {}
@@ -46,7 +66,21 @@ impl Fullness {
 
     /// Tokens before the last summary, until a response shows how many are left.
     pub(crate) fn before(&self) -> Option<u64> {
-        self.before
+        let last = self.summaries.last()?;
+        last.after.is_none().then_some(last.before)
+    }
+
+    /// Tokens that the conversation has without its last summary, 0 if that is not known; none where it has no summary.
+    #[must_use]
+    pub fn without_summary(&self) -> Option<u64> {
+        let last = self.summaries.last()?;
+        let since = last
+            .after
+            .map_or(0, |after| self.tokens.saturating_sub(after));
+        Some(match last.before {
+            0 => 0,
+            before => before.saturating_add(since),
+        })
     }
 
     /// Whether so many summaries of this model failed in a row, or saved too little, that no more are made unasked.
@@ -61,4 +95,17 @@ impl Fullness {
             _ => 0,
         }
     }
+}
+
+/// Tokens that a summary of a conversation may have; where nobody counted those, any number.
+pub(crate) fn most_left(tokens: u64) -> u64 {
+    match tokens {
+        0 => u64::MAX,
+        tokens => tokens.saturating_mul(MOST_LEFT) / 100,
+    }
+}
+
+/// Whether a summary is worth it, of a conversation that had `before` tokens and has `after` in the next response.
+pub(crate) fn saves_enough(after: u64, before: u64) -> bool {
+    after <= most_left(before)
 }

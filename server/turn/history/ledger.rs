@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    compaction::BYTES_A_TOKEN,
+    history::fullness::BYTES_A_TOKEN,
     record::{By, CallKey, Closed, Event, InquiryResponse, Permission, PromptId, PromptSubject},
 };
 
@@ -569,8 +569,8 @@ mod tests {
             let text = ledger.for_request(window);
             assert!(text.len() < most, "{window:?}: {}", text.len());
             assert!(text.contains(&last), "{window:?}: {text}");
-            let told = "Left out for want of room: 0 entries that later ones supersede, and ";
-            assert!(text.contains(told), "{window:?}: {text}");
+            let lacks = "Left out for want of room: 0 entries that later ones supersede, and ";
+            assert!(text.contains(lacks), "{window:?}: {text}");
         }
     }
 

@@ -195,6 +195,12 @@ impl Transcript {
         }
     }
 
+    /// Applies a summary that is taken back later: what providers are sent stays as it is.
+    pub fn push_undone(&mut self, summary: &Event) {
+        self.ledger.push(summary);
+        self.fullness.apply(summary);
+    }
+
     /// Begins an epoch: model, tools or instructions changed.
     pub fn change(&mut self) {
         self.sent.epoch += 1;

@@ -249,6 +249,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
     },
+    /// The user took the last summary back: later requests are as if it had not been made.
+    CompactionUndone {
+        /// Tokens that the conversation has without it; 0 if that is not known.
+        context: u64,
+    },
     /// A summary that was due failed, or saved too little. A few in a row end them for the model.
     CompactionFailed {
         /// The model, as `provider/model`.
@@ -297,7 +302,7 @@ pub enum Event {
 
 impl Event {
     /// Types of events, by the word on record. A line of another type is kept as it is.
-    pub const TYPES: [&'static str; 22] = [
+    pub const TYPES: [&'static str; 23] = [
         "turn_start",
         "user_message",
         "directive",
@@ -316,6 +321,7 @@ impl Event {
         "tool_result",
         "learned",
         "compacted",
+        "compaction_undone",
         "compaction_failed",
         "spent",
         "notice",
@@ -361,6 +367,7 @@ impl Event {
         match self {
             Self::ResponseEnd { usage, .. } => usage.context(),
             Self::Compacted { .. } => Some(0),
+            Self::CompactionUndone { context } => Some(*context),
             _ => None,
         }
     }

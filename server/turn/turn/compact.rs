@@ -3,11 +3,9 @@
 //! effect with [`Event::Compacted`] alone: a crash before means that nothing was compacted.
 
 use crate::{
-    compaction::{
-        BYTES_A_TOKEN, Compacting, SummaryFault, calls_not_run, fills, is_due, most_left, options,
-        saves_enough, summary,
-    },
+    compaction::{Compacting, SummaryFault, calls_not_run, fills, is_due, options, summary},
     effect::{Effect, Message, Request, RequestKind, Sending, Update},
+    history::fullness::{BYTES_A_TOKEN, most_left, saves_enough},
     input::{RequestId, Time},
     inquiry,
     model::{
@@ -29,6 +27,30 @@ impl Turn {
         turn.cx.record(Event::TurnStart);
         let sending = turn.own_sending();
         turn.compact(sending, Some(words));
+        turn
+    }
+
+    /// Begins a turn that takes the last summary back and ends. The conversation has `context` tokens then.
+    #[must_use]
+    pub fn take_summary_back(setup: Setup, context: u64, now: Time) -> Self {
+        let mut turn = Self::new(setup, now);
+        turn.cx.record(Event::TurnStart);
+        turn.cx.record(Event::CompactionUndone { context });
+        let of = match context {
+            0 => String::new(),
+            context => format!(" It has about {context} tokens."),
+        };
+        let then = if is_due(&turn.cx.fullness, 0, &turn.cx.rules) {
+            " That is more than it may have, so your next message summarises it again: before that, choose a model with \
+             a larger context window, or send `/compact` with words that say what the summary has to keep."
+        } else {
+            ""
+        };
+        let text = format!(
+            "The last summary was taken back: the conversation goes on as if it had not been made.{of}{then}"
+        );
+        turn.cx.notice(Level::Info, text);
+        turn.conclude(Conclusion::of(Outcome::Completed));
         turn
     }
 

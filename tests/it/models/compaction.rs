@@ -212,10 +212,82 @@ fn a_person_asks_for_a_summary_and_says_what_it_keeps() {
 }
 
 #[test]
+fn a_summary_that_is_taken_back_leaves_the_next_request_as_it_was_without_it() {
+    row(|api| {
+        let said = |number: usize| {
+            let text = format!("Answer {number}.");
+            holding(ModelReply::new(&format!("said_{number}")).text(text), ROOM)
+        };
+        let run = |undoes: bool| {
+            let stage = stage(api, vec![holding(reads(1), ROOM), said(1)], "");
+            stage.run("Use port 8080.", &AUTO).exits(0);
+            if undoes {
+                stage.goes_on(vec![summary(1)]);
+                stage.run("/compact", &["--continue"]).exits(0);
+                let done = stage.run("/compact undo", &["--continue"]).exits(0);
+                let told = shown(&done);
+                let expected = "notice The last summary was taken back: the conversation goes on as if it had not been \
+                                made. It has about 5000 tokens.\ncompleted";
+                assert!(told.starts_with(expected), "{api:?}: {told}");
+                assert_eq!(contexts(&done), [ROOM], "{api:?}: {}", done.stdout);
+            }
+            stage.goes_on(vec![said(2)]);
+            stage.run("Now start it.", &["--continue"]).exits(0);
+            stage.is_clean();
+            stage.heard()
+        };
+        assert_eq!(run(true), run(false), "{api:?}");
+    });
+}
+
+#[test]
+fn a_summary_is_taken_back_with_what_was_said_since() {
+    row(|api| {
+        let first = vec![holding(ModelReply::new("first").text("Noted."), ROOM)];
+        let stage = stage(api, first, "");
+        stage.run("Use port 8080.", &AUTO).exits(0);
+        stage.goes_on(vec![
+            summary(1),
+            holding(reads(1), 1_000),
+            holding(ModelReply::new("second").text("It runs."), 1_100),
+        ]);
+        stage.run("/compact", &["--continue"]).exits(0);
+        stage.run("Start it.", &["--continue"]).exits(0);
+        let done = stage.run("/compact undo", &["--continue"]).exits(0);
+        assert_eq!(contexts(&done), [ROOM + 100], "{api:?}: {}", done.stdout);
+        let again = stage.run("/compact undo", &["--continue"]).exits(2);
+        let why = "there is no summary to take back; `/compact` makes one";
+        assert!(again.stderr.contains(why), "{api:?}: {}", again.stderr);
+        stage.goes_on(vec![holding(
+            ModelReply::new("third").text("It still runs."),
+            ROOM,
+        )]);
+        stage.run("And now?", &["--continue"]).exits(0);
+        stage.is_clean();
+        let heard = stage.heard();
+        assert!(!heard.contains("Summary 1."), "{api:?}: {heard}");
+        let mut rest = heard.as_str();
+        for said in [
+            "Use port 8080.",
+            "Noted.",
+            "Start it.",
+            "It runs.",
+            "And now?",
+        ] {
+            let at = rest.find(said);
+            rest = &rest[at.unwrap_or_else(|| panic!("{api:?}: {said}: {heard}"))..];
+        }
+    });
+}
+
+#[test]
 fn an_empty_conversation_has_nothing_to_summarise() {
     let stage = stage(ServedApi::Anthropic, Vec::new(), "");
     let done = stage.run("/compact", &AUTO).exits(2);
     let why = "there is nothing to summarise yet; send a message first";
+    assert!(done.stderr.contains(why), "{}", done.stderr);
+    let done = stage.run("/compact undo", &AUTO).exits(2);
+    let why = "there is no summary to take back; `/compact` makes one";
     assert!(done.stderr.contains(why), "{}", done.stderr);
     stage.is_clean();
 }
@@ -299,15 +371,52 @@ fn another_provider_goes_on_from_the_summary() {
 }
 
 #[test]
-fn where_it_is_switched_off_nothing_is_summarised() {
+fn where_it_is_switched_off_nothing_is_summarised_and_the_user_is_warned_once() {
     row(|api| {
         let script = vec![
             holding(reads(1), FULL),
             holding(ModelReply::new("end").text("Done."), FULL),
         ];
         let stage = stage(api, script, "[conversation]\ncompaction = 'off'\n");
-        stage.run("Look.", &AUTO).exits(0);
+        let warning = "The conversation has 30000 of 40000 tokens, and summaries are off: send `/compact` to summarise \
+                       it once, or set conversation.compaction to \"auto\", before it is full.";
+        let told = shown(&stage.run("Look.", &AUTO).exits(0));
+        assert_eq!(told.matches(warning).count(), 1, "{api:?}: {told}");
+        stage.goes_on(vec![holding(
+            ModelReply::new("more").text("Yes."),
+            FULL + 1,
+        )]);
+        let told = shown(&stage.run("And?", &["--continue"]).exits(0));
+        assert!(!told.contains("summaries are off"), "{api:?}: {told}");
         stage.is_clean();
+    });
+}
+
+#[test]
+fn a_conversation_that_no_summary_shortens_is_not_summarised_again_in_later_turns() {
+    row(|api| {
+        let empty =
+            || says(ModelReply::new("empty").call("call_none", "read_file", r#"{"path":"a.txt"}"#));
+        let mut script = Vec::new();
+        for number in 0..3 {
+            script.extend([holding(reads(number), FULL), empty(), empty()]);
+        }
+        script.push(holding(ModelReply::new("end").text("Done."), FULL));
+        let stage = stage(api, script, "");
+        let told = shown(&stage.run("Look.", &AUTO).exits(0));
+        let last = "and is not summarised any more unless you send `/compact`";
+        assert_eq!(told.matches(last).count(), 1, "{api:?}: {told}");
+        stage.goes_on(vec![holding(ModelReply::new("more").text("Yes."), FULL)]);
+        stage.run("And?", &["--continue"]).exits(0);
+        // A person may try again, and then it goes on.
+        stage.goes_on(vec![
+            summary(1),
+            holding(ModelReply::new("then").text("Well."), ROOM),
+        ]);
+        stage.run("/compact", &["--continue"]).exits(0);
+        stage.run("And then?", &["--continue"]).exits(0);
+        stage.is_clean();
+        assert!(stage.heard().contains("Summary 1."), "{api:?}");
     });
 }
 

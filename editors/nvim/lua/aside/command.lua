@@ -102,7 +102,7 @@ M.subcommands = {
   },
   compact = {
     what = 'Summarises the conversation on the screen, or one that is picked, so that it goes on with fewer tokens. A text '
-      .. 'says what the summary has to keep.',
+      .. 'says what the summary has to keep; `undo` takes the last summary back.',
     run = of('pick', 'compact'),
   },
   undo = {

@@ -33,7 +33,7 @@ impl Play {
         if self.turn.is_none()
             && !matches!(
                 verb,
-                "user" | "summarise" | "resume" | "new" | "crash" | "wait"
+                "user" | "summarise" | "unsummarise" | "resume" | "new" | "crash" | "wait"
             )
         {
             self.start("go");
@@ -55,6 +55,7 @@ impl Play {
         match verb {
             "user" => self.start(rest),
             "summarise" => self.summarise(rest),
+            "unsummarise" => self.take_summary_back(),
             "resume" => {
                 let answers = words(rest);
                 let answers = answers.iter().map(|word| {

@@ -131,6 +131,14 @@ impl Play {
         self.drain();
     }
 
+    /// The turn takes the last summary back.
+    pub(crate) fn take_summary_back(&mut self) {
+        let setup = self.setup();
+        let context = setup.fullness.without_summary().expect("a summary before");
+        self.turn = Some(Turn::take_summary_back(setup, context, self.now));
+        self.drain();
+    }
+
     /// The process is gone: all that is left is what was recorded.
     pub(crate) fn crash(&mut self) {
         self.turn = None;

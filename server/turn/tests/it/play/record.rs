@@ -39,6 +39,7 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
             usage,
             ..
         } => format!("compacted {summary:?} from {before}{}", self::usage(usage)),
+        Event::CompactionUndone { context } => format!("compaction_undone to {context}"),
         Event::CompactionFailed { model, reason } => {
             format!("compaction_failed {model} {reason:?}")
         }

@@ -173,6 +173,12 @@ impl World {
                         ..Usage::default()
                     },
                 }),
+                "summary" => self.before.apply(&Event::Compacted {
+                    summary: "Summary.".into(),
+                    ledger: String::new(),
+                    before: number(value),
+                    usage: Usage::default(),
+                }),
                 "failed" => self.before.apply(&Event::CompactionFailed {
                     model: self.rules.model.id.clone(),
                     reason: value.into(),

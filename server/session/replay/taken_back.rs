@@ -1,0 +1,55 @@
+//! Summaries of a conversation that the user took back. They are known only at the end of a log, and the fold of its
+//! conversation leaves them out from the beginning.
+
+use std::collections::BTreeSet;
+
+use aside_turn::record::Event;
+
+use super::Record;
+
+/// The summaries of a log that were taken back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UndoneSummaries {
+    /// Summaries that stand: the number of their entry, and of the responses before.
+    standing: Vec<(u64, u64)>,
+    responses: u64,
+    undone: BTreeSet<u64>,
+    /// Entries that took a summary back on which the model had answered.
+    anew: BTreeSet<u64>,
+}
+
+impl UndoneSummaries {
+    /// Takes the next record of the log in.
+    pub fn take(&mut self, record: &Record) {
+        match record.entry.event() {
+            Some(Event::Compacted { .. }) => self.standing.push((record.seq, self.responses)),
+            Some(Event::ResponseEnd { .. }) => self.responses += 1,
+            Some(Event::CompactionUndone { .. }) => {
+                let Some((summary, before)) = self.standing.pop() else {
+                    return;
+                };
+                self.undone.insert(summary);
+                if self.responses > before {
+                    self.anew.insert(record.seq);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether none was taken back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.undone.is_empty()
+    }
+
+    /// Whether the entry of this number is a summary that was taken back.
+    pub(super) fn has(&self, seq: u64) -> bool {
+        self.undone.contains(&seq)
+    }
+
+    /// Whether the entry of this number took a summary back on which the model had answered.
+    pub(super) fn begins_anew(&self, seq: u64) -> bool {
+        self.anew.contains(&seq)
+    }
+}
