@@ -104,6 +104,9 @@ export class TurnText {
         return this.note(`*${escaped(update.text)}*`);
       case 'usage':
         return this.spend(update);
+      case 'summary':
+        // Notices say so.
+        return;
       case 'title':
         // The list has it.
         return;

@@ -154,6 +154,7 @@ export type Update =
       text: string;
     }
   | { kind: 'inquiry'; callIds: string[]; status: 'asked' | 'answered' | 'failed' }
+  | { kind: 'summary'; status: 'asked' | 'made' | 'failed' | 'cancelled'; text?: string }
   | { kind: 'edit'; callId: string; changes: ShownChange[] }
   | { kind: 'steered'; text: string }
   | { kind: 'retry'; attempt: number; afterMs: number; reason: string; discardStep?: number }

@@ -19,6 +19,8 @@ pub(super) struct ClientAbilities {
     pub(super) forms: bool,
     /// Whether the client shows notices.
     pub(super) notices: bool,
+    /// Whether the client shows that the conversation is summarised.
+    pub(super) summaries: bool,
     /// Whether the client shows a command's output piece by piece, although Aside runs the command.
     pub(super) terminal_output: bool,
     /// Whether the client can read files with unsaved changes.
@@ -37,6 +39,7 @@ impl ClientAbilities {
         Self {
             forms: elicitation.is_some_and(|it| it.form.is_some()),
             notices: session.is_some_and(|it| it.notices.is_some()),
+            summaries: session.is_some_and(|it| it.compaction.is_some()),
             terminal_output: marked("terminal_output") == Some(true),
             reads_files: said.fs.read_text_file,
             writes_files: said.fs.write_text_file,

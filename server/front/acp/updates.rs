@@ -3,9 +3,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, Cost, Diff, MessageId, Meta, Notice, NoticeSeverity,
-    SessionInfoUpdate, SessionUpdate, Terminal, ToolCall, ToolCallContent, ToolCallLocation,
-    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
+    CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost, Diff, MessageId, Meta,
+    Notice, NoticeSeverity, SessionInfoUpdate, SessionUpdate, Terminal, ToolCall, ToolCallContent,
+    ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use aside_base::visible::visible;
 use aside_session::export::fenced;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{capabilities::ClientAbilities, root::SessionRoot};
 use crate::front::uri::file_path;
-use crate::front::wire::{CallStatus, ShownChange, TurnUsage, Update};
+use crate::front::wire::{CallStatus, ShownChange, SummaryStatus, TurnUsage, Update};
 
 /// Number of bytes of a command's output that are shown at its end, for clients that cannot show it live.
 const OUTPUT: usize = 32 * 1024;
@@ -34,6 +34,10 @@ pub(super) struct ShownTurn {
     /// Number of restarted steps; the text of a restarted step gets another id.
     anew: u32,
     lines: u32,
+    /// Number of summaries of the conversation in the turn.
+    summaries: u32,
+    /// Whether the last of them is under way.
+    summarises: bool,
     /// Usage of the turn so far.
     usage: TurnUsage,
     /// Cost of the earlier turns.
@@ -71,6 +75,8 @@ impl ShownTurn {
             calls: HashMap::new(),
             anew: 0,
             lines: 0,
+            summaries: 0,
+            summarises: false,
             usage: TurnUsage::default(),
             cost_before,
         }
@@ -109,6 +115,7 @@ impl ShownTurn {
                 vec![self.line(Level::Warning, &text)]
             }
             Update::Notice { level, text } => vec![self.line(level, &text)],
+            Update::Summary { status, text } => self.summary(status, text).into_iter().collect(),
             Update::Usage(usage) => self.used(usage).into_iter().collect(),
             Update::Title { title } => {
                 vec![SessionUpdate::SessionInfoUpdate(
@@ -295,6 +302,31 @@ impl ShownTurn {
         }
         call.output = String::new();
         vec![SessionUpdate::ToolCallUpdate(update)]
+    }
+
+    /// A summary of the conversation, for a client that shows them. Notices say the same to every client.
+    fn summary(&mut self, status: SummaryStatus, text: Option<String>) -> Option<SessionUpdate> {
+        if !self.summarises {
+            self.summaries += 1;
+        }
+        self.summarises = status == SummaryStatus::Asked;
+        if !self.can.summaries {
+            return None;
+        }
+        let text = text.map(|text| visible(&text).into_owned());
+        let id = format!("{}.summary.{}", self.turn, self.summaries);
+        let update = |status| CompactionUpdate::new(id, status);
+        Some(SessionUpdate::CompactionUpdate(match status {
+            SummaryStatus::Asked => update(CompactionStatus::InProgress),
+            SummaryStatus::Made => {
+                let summary: Vec<ContentBlock> = text.into_iter().map(Into::into).collect();
+                update(CompactionStatus::Completed).summary(summary)
+            }
+            SummaryStatus::Failed => {
+                update(CompactionStatus::Failed).error(text.unwrap_or_default())
+            }
+            SummaryStatus::Cancelled => update(CompactionStatus::Cancelled),
+        }))
     }
 
     /// The used context, and what the session cost.

@@ -105,7 +105,9 @@ impl Live {
                     self.inquiries = self.inquiries.saturating_sub(call_ids.len());
                 }
             },
-            Update::Retry { .. } | Update::Steered { .. } => self.waiting = Some(now),
+            Update::Retry { .. } | Update::Steered { .. } | Update::Summary { .. } => {
+                self.waiting = Some(now);
+            }
             Update::Notice { .. }
             | Update::Edit { .. }
             | Update::Usage(_)

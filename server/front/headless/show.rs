@@ -329,6 +329,8 @@ impl Show {
             | Update::Reasoning { .. }
             | Update::ToolOutput { .. }
             | Update::Edit { .. }
+            // Notices say so.
+            | Update::Summary { .. }
             | Update::Usage(_)
             | Update::Title { .. } => None,
         }

@@ -29,7 +29,7 @@ mod tests;
 pub use aside_turn::{
     effect::{
         CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate, ShownChange,
-        TurnPermission, TurnUsage, Update,
+        SummaryStatus, TurnPermission, TurnUsage, Update,
     },
     input::Preview,
 };

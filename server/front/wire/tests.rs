@@ -224,6 +224,27 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
         },
     );
     check_update(
+        "update-summary-asked",
+        Update::Summary {
+            status: SummaryStatus::Asked,
+            text: None,
+        },
+    );
+    check_update(
+        "update-summary-made",
+        Update::Summary {
+            status: SummaryStatus::Made,
+            text: Some("## Goal\nRename the option.".into()),
+        },
+    );
+    check_update(
+        "update-summary-failed",
+        Update::Summary {
+            status: SummaryStatus::Failed,
+            text: Some("the summary was cut off".into()),
+        },
+    );
+    check_update(
         "update-usage",
         Update::Usage(TurnUsage {
             context_tokens: Some(9_140),

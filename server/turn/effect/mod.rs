@@ -17,7 +17,7 @@ pub mod updates;
 pub use request::{CallResult, Message, Request, RequestKind, Sending, SideRequest};
 pub use update::{
     CallStatus, ChangedTexts, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate,
-    ShownChange, TurnPermission, TurnUsage, Update,
+    ShownChange, SummaryStatus, TurnPermission, TurnUsage, Update,
 };
 
 /// Something to do.

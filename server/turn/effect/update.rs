@@ -104,6 +104,14 @@ pub enum Update {
         /// The text that is shown.
         text: String,
     },
+    /// The conversation is being summarised, or was.
+    Summary {
+        /// Status of the summary.
+        status: SummaryStatus,
+        /// The summary, or the reason why there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
     /// Tokens of the turn so far.
     Usage(TurnUsage),
     /// The conversation's title.
@@ -186,6 +194,20 @@ pub enum InquiryStatus {
     Answered,
     /// The model gave no answer that fits.
     Failed,
+}
+
+/// Status of a summary of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SummaryStatus {
+    /// The model is being asked for it.
+    Asked,
+    /// The model wrote it, and the conversation goes on with it.
+    Made,
+    /// The model gave none that can be used.
+    Failed,
+    /// The turn ended before there was one.
+    Cancelled,
 }
 
 /// Kind of a prompt.

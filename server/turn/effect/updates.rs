@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{CallStatus, InquiryStatus, PromptKind, QuestionUpdate, TurnUsage, Update};
+use super::{
+    CallStatus, InquiryStatus, PromptKind, QuestionUpdate, SummaryStatus, TurnUsage, Update,
+};
 use crate::{
     history::{QuestionHistory, TurnHistory},
     input::ToolOutput,
@@ -35,16 +37,16 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. }
-        | Event::Compacted { .. }
-        | Event::CompactionUndone { .. }
-        | Event::Spent { .. } => {
-            vec![Update::Usage(TurnUsage {
-                context_tokens: history.context(),
-                context_window: of.context_window(),
-                ..history.usage().into()
-            })]
+        Event::ResponseEnd { .. } | Event::CompactionUndone { .. } | Event::Spent { .. } => {
+            vec![used(history, of)]
         }
+        Event::Compacted { summary, .. } => vec![
+            Update::Summary {
+                status: SummaryStatus::Made,
+                text: Some(summary.clone()),
+            },
+            used(history, of),
+        ],
         Event::Steer { text } => vec![Update::Steered { text: text.clone() }],
         Event::Notice { level, text } => vec![Update::Notice {
             level: *level,
@@ -61,6 +63,14 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
         Event::InquiryResponse { id, call, response } => answered(id, *call, response, history),
         _ => Vec::new(),
     }
+}
+
+fn used(history: &TurnHistory, of: &impl UpdateContext) -> Update {
+    Update::Usage(TurnUsage {
+        context_tokens: history.context(),
+        context_window: of.context_window(),
+        ..history.usage().into()
+    })
 }
 
 fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Option<Update> {

@@ -36,6 +36,11 @@ impl Fullness {
             Event::CompactionFailed { model, .. } => {
                 let failures = self.failures(model).saturating_add(1);
                 self.failed = Some((model.clone(), failures));
+                // A summary that saved too little is counted once, also where Aside is killed before the response that
+                // showed it is on record.
+                if let Some(last) = self.summaries.last_mut() {
+                    last.after.get_or_insert(last.before);
+                }
             }
             Event::Compacted { before, .. } => self.summaries.push(Summarised {
                 before: *before,

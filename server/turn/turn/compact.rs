@@ -4,7 +4,7 @@
 
 use crate::{
     compaction::{Compacting, SummaryFault, calls_not_run, fills, is_due, options, summary},
-    effect::{Effect, Message, Request, RequestKind, Sending, Update},
+    effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
     history::fullness::{BYTES_A_TOKEN, most_left, saves_enough},
     input::{RequestId, Time},
     inquiry,
@@ -98,6 +98,7 @@ impl Turn {
             }
         };
         self.cx.notice(Level::Info, text);
+        self.tell_summary(SummaryStatus::Asked, None);
         let mut text = self.cx.text().render(Sentence::Compact, &[]);
         if let Some(words) = words {
             let values = [("words", words)];
@@ -277,6 +278,7 @@ impl Turn {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return;
         };
+        self.tell_summary(SummaryStatus::Failed, Some(why));
         if pass.by_hand {
             let text = format!(
                 "The conversation could not be summarised ({why}); it stays as it is, so try again, or choose another \
@@ -304,6 +306,11 @@ impl Turn {
         self.cx.notice(Level::Warning, text);
     }
 
+    fn tell_summary(&mut self, status: SummaryStatus, text: Option<&str>) {
+        let text = text.map(str::to_owned);
+        self.cx.tell(Update::Summary { status, text });
+    }
+
     /// Drops the request for a summary, because the turn ends.
     pub(crate) fn abort_compaction(&mut self) {
         let Phase::Compacting(pass) = &mut self.phase else {
@@ -313,6 +320,7 @@ impl Turn {
             self.cx.perform(Effect::Abort(pass.request));
             self.cx.pay_broken(pass.response.usage, true);
         }
+        self.tell_summary(SummaryStatus::Cancelled, None);
     }
 }
 

@@ -405,6 +405,30 @@ fn a_workspace_that_is_not_trusted_is_trusted_as_it_was_shown_and_not_by_a_yes_t
 }
 
 #[test]
+fn a_summary_is_shown_to_a_client_that_announces_it() {
+    for (can, expected) in [
+        (forms(), &[][..]),
+        (
+            json!({ "session": { "compaction": {} } }),
+            &["in_progress", "completed"],
+        ),
+    ] {
+        let world = TestWorld::new();
+        let mut client = Client::start(&world, "always 'Well.'", can);
+        client.play(&"Write a long text. ".repeat(50), nobody);
+        let (updates, _) = client.play("/compact", nobody);
+        let told = of_kind(&updates, "compaction_update");
+        let statuses: Vec<&Value> = told.iter().map(|it| &it["status"]).collect();
+        assert_eq!(statuses, expected, "{updates:?}");
+        if let [begun, made] = told[..] {
+            assert_eq!(begun["compactionId"], made["compactionId"]);
+            assert_eq!(made["summary"][0]["text"], "Well.");
+        }
+        client.leave();
+    }
+}
+
+#[test]
 fn a_turn_is_undone_and_an_interrupted_one_goes_on_by_a_command() {
     let script = r#"
         { user = "Write", step = 1 } => write_file edit { path = "b.txt", content = "B" }

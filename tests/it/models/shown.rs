@@ -43,7 +43,7 @@ impl Rows {
                 self.open = piece;
                 return;
             }
-            "usage" | "title" | "toolOutput" | "edit" => return,
+            "usage" | "title" | "toolOutput" | "edit" | "summary" => return,
             "notice" if text("text").contains("sandbox") => return,
             "toolCall" => self.call(text("callId"), Some(text("title")), text("status")),
             "toolResult" => self.call(text("callId"), None, text("status")),

@@ -59,6 +59,7 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
             ],
             &["costUsd", "atLeast", "contextTokens", "contextWindow"],
         ),
+        "summary" => (&["status"], &["text"]),
         "title" => (&["title"], &[]),
         kind => panic!("no such kind: {kind}"),
     }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use aside_turn::{
-    effect::{Effect, InquiryStatus, QuestionUpdate, Update, updates::updates},
+    effect::{Effect, InquiryStatus, QuestionUpdate, SummaryStatus, Update, updates::updates},
     history::TurnHistory,
     record::Event,
 };
@@ -113,6 +113,10 @@ fn lasting(update: &Update) -> Option<Update> {
         | Update::Retry { .. }
         | Update::Inquiry {
             status: InquiryStatus::Asked,
+            ..
+        }
+        | Update::Summary {
+            status: SummaryStatus::Asked | SummaryStatus::Failed | SummaryStatus::Cancelled,
             ..
         } => None,
         update => Some(update.clone()),

@@ -263,6 +263,11 @@ fn tell(play: &Play, update: &Update) -> Option<String> {
         } => {
             format!("result {call_id} {} {summary:?}", self::status(*status))
         }
+        Update::Summary { status, text } => {
+            let status = format!("{status:?}").to_lowercase();
+            let text = text.as_ref().map(|text| format!(" {text:?}"));
+            format!("summary {status}{}", text.unwrap_or_default())
+        }
         Update::Usage(usage) => format!(
             "usage{}{}",
             usage

@@ -78,6 +78,7 @@ pub(crate) fn effect(effect: &Effect) -> String {
             | Update::Question(_)
             | Update::Inquiry { .. }
             | Update::Notice { .. }
+            | Update::Summary { .. }
             | Update::Usage(_),
         ) => String::new(),
         Effect::OpenPrompt(prompt) => format!("< show {}: {}", prompt.id.0, prompt.text),
