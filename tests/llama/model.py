@@ -31,7 +31,7 @@ STORIES = {
     ],
     "think": [["<think>", "Secretly ", "I wonder.", "</think>", "I have ", "thought."]],
     "big": [[call("read_file", path="big.txt")], ["I read ", "it all."]],
-    "note": [[call("read_file", path="long.txt")], ["I read ", "the note."]],
+    "note": [[call("read_file", path="long.txt")], ["This note ", "is read."]],
     # What a request for a summary is answered with.
     "summary": [["## Goal\n", "The user tells stories."]],
     # What an inquiry is answered with: as a bare word, and as the object of a schema.

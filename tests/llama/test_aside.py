@@ -17,7 +17,7 @@ import model
 HERE = pathlib.Path(__file__).parent
 APIS = {"chat": ("openai-chat", "/v1"), "responses": ("openai-responses", "/v1"), "messages": ("anthropic", "")}
 LARGE, LOCAL, SMALL = 65_536, 32_768, 12_288  # tokens of context; a byte of a prompt is a token
-TURNS = int(os.environ.get("ASIDE_LLAMA_TURNS", "20"))  # turns of the long conversation
+TURNS = int(os.environ.get("ASIDE_LLAMA_TURNS", "12"))  # turns of the long conversation
 
 
 class Llama:
@@ -158,16 +158,18 @@ class Aside(unittest.TestCase):
                 self.completes(self.turn(provider, "tell hello", "--continue"), "Hello from llama.cpp.")
 
     def test_a_long_conversation_in_the_window_of_a_local_model(self):
+        # The window is what the server says of it, which is known once its models were listed.
+        self.assertEqual(self.world.aside("model", "list").returncode, 0)
         summaries = 0
         for number in range(1, TURNS + 1):
-            note = "".join(f"line {line} of note {number}\n" for line in range(60))
+            note = "".join(f"line {line} of note {number}\n" for line in range(100))
             (self.world.work / "long.txt").write_text(note)
             goes_on = ["--continue"] if number > 1 else []
             turn = self.turn("local-chat", f"Fact {number}. tell note", *goes_on)
-            self.completes(turn, "I read the note.")
+            self.completes(turn, "This note is read.")
             told = [update["text"] for update in turn.updates if update["kind"] == "notice"]
             summaries += sum("was summarised" in text for text in told)
-        self.assertGreaterEqual(summaries, TURNS // 20)
+        self.assertGreaterEqual(summaries, TURNS // 12)
         ledger = self.world.aside("conversation", "ledger")
         self.assertEqual(ledger.returncode, 0, ledger.stderr)
         for number in range(1, TURNS + 1):
