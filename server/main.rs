@@ -199,6 +199,13 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
             let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();
             with_streams(|streams| streams.say(&script))
         }
+        Command::Man { folder } => match args::man_pages(&folder) {
+            Ok(()) => Ok((0, String::new())),
+            Err(error) => Err(CommandFailure::usage(format!(
+                "man pages cannot be written to {}: {error}; give another folder",
+                folder.display()
+            ))),
+        },
     }
 }
 

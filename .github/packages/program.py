@@ -17,6 +17,8 @@ SHELLS = {
     "zsh": "share/zsh/site-functions/_aside",
     "fish": "share/fish/vendor_completions.d/aside.fish",
 }
+# Where `man` looks for the pages that `aside man` writes.
+MAN = "share/man/man1"
 
 
 class Refused(Exception):
@@ -68,7 +70,7 @@ def speaker(programs: list[Program]) -> Program:
     for program in programs:
         if program.row["machine"] == platform.machine():
             return program
-    raise Refused(f"none of the programs runs on {platform.machine()}, and one has to print the completions; give one more")
+    raise Refused(f"none of the programs runs on {platform.machine()}, and one has to write the completions and man pages; give one more")
 
 
 def run(program: Program, *arguments: str) -> bytes:
@@ -85,4 +87,8 @@ def run(program: Program, *arguments: str) -> bytes:
 
 def shared(program: Program) -> dict[str, bytes]:
     """What goes along with the program, by its place below a prefix such as /usr."""
-    return {place: run(program, "completions", shell) for shell, place in SHELLS.items()}
+    completions = {place: run(program, "completions", shell) for shell, place in SHELLS.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        run(program, "man", folder)
+        pages = {f"{MAN}/{page.name}": page.read_bytes() for page in sorted(Path(folder).iterdir())}
+    return completions | pages

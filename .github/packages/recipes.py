@@ -1,6 +1,6 @@
 """Recipes by which other package managers fetch the archives of a release."""
 
-from program import SHELLS, Program
+from program import MAN, SHELLS, Program
 
 
 def homebrew(about: str, version: str, url: str, programs: list[Program], sums: dict[str, str]) -> str:
@@ -29,6 +29,7 @@ def homebrew(about: str, version: str, url: str, programs: list[Program], sums: 
     bash_completion.install "{SHELLS["bash"]}"
     zsh_completion.install "{SHELLS["zsh"]}"
     fish_completion.install "{SHELLS["fish"]}"
+    man1.install Dir["{MAN}/*.1"]
   end
 
   test do

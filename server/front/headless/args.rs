@@ -4,7 +4,13 @@
 mod tests;
 mod value;
 
-use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use aside_config::{
     Toggle,
@@ -92,6 +98,11 @@ pub enum Command {
     Completions {
         /// Shell to write the script for
         shell: clap_complete::Shell,
+    },
+    /// Write a man page for each command into a folder
+    Man {
+        /// The folder, which is made if it does not exist
+        folder: PathBuf,
     },
 }
 
@@ -375,6 +386,15 @@ pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "aside", &mut script);
     script
+}
+
+/// Writes a man page for each command into a folder, such as `aside-run.1`, in place of what has that name.
+///
+/// # Errors
+/// Fails if the folder or a page cannot be written.
+pub fn man_pages(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
 }
 
 impl RunArgs {

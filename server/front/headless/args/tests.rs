@@ -273,6 +273,7 @@ fn every_command_is_parsed() {
         "approvals revoke 3f2a",
         "doctor",
         "completions bash",
+        "man pages",
         "doctor --cwd elsewhere --log-file log",
     ] {
         assert!(line(text).is_ok(), "{text}: {:?}", line(text));
@@ -321,6 +322,21 @@ fn help_and_version_are_not_errors() {
 fn completions_name_the_commands() {
     let script = String::from_utf8(completions(clap_complete::Shell::Bash)).expect("text");
     assert!(script.contains("conversation") && script.contains("--non-interactive"));
+}
+
+#[test]
+fn each_command_has_a_man_page() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("share/man1");
+    man_pages(&folder).expect("pages");
+    for (page, part) in [
+        ("aside.1", "aside\\-run(1)"),
+        ("aside-run.1", "non\\-interactive"),
+        ("aside-conversation-list.1", "List"),
+    ] {
+        let text = fs::read_to_string(folder.join(page)).expect(page);
+        assert!(text.contains(part), "{page}: {text}");
+    }
 }
 
 #[test]
