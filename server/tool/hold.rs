@@ -130,7 +130,12 @@ impl Hold {
         let walls = off_thread(work, context, move |_, context| {
             let (rules, root) = (&context.sandbox.rules, context.files.root());
             let walls = rules.walls(&means, root, &cwd, &found);
-            walls.map_err(|error| format!("The sandbox cannot be built: {error}."))
+            walls.map_err(|missing| {
+                format!(
+                    "The sandbox cannot be built: {}; {}.",
+                    missing.why, missing.mend
+                )
+            })
         });
         self.walls = Some(walls.await?);
         if self.unfinished.is_none() {

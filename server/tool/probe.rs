@@ -18,7 +18,7 @@ use super::{
         quiet::{Quiet, read_quietly},
     },
     sandbox::{
-        Confinement, Means, Missing, SandboxRules, mend, place_search::ListedFolders,
+        Confinement, Means, Missing, SandboxRules, Walls, mend, place_search::ListedFolders,
         places::KnownPlaces, setting,
     },
 };
@@ -83,9 +83,11 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
     let mut tries = 0;
     loop {
         tries += 1;
-        let (how, output) = run_script(rules, root, &means, holder, &bait)
-            .await
-            .map_err(failed)?;
+        let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::of_process());
+        let walls = rules.walls(&means, root, root, &places)?;
+        let ran = run_script(walls, root, &means, holder, &bait).await;
+        let (how, output) =
+            ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
         let output = String::from_utf8_lossy(&output);
         let tried = Tried {
             output: &output,
@@ -113,15 +115,12 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
 
 /// Runs the script in walls as a command has them.
 async fn run_script(
-    rules: &SandboxRules,
+    walls: Walls,
     root: &Path,
     means: &Means,
     holder: &Path,
     bait: &Bait,
-) -> Result<(CommandEnd, Vec<u8>), String> {
-    let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::of_process());
-    let walls = rules.walls(means, root, root, &places);
-    let walls = walls.map_err(|error| format!("its mounts cannot be looked up: {error}"))?;
+) -> io::Result<(CommandEnd, Vec<u8>)> {
     let script = Quiet {
         program: means.shell.clone().into(),
         args: ["-c".into(), SCRIPT.into(), "sh".into()]
@@ -134,8 +133,7 @@ async fn run_script(
         most: MOST,
         walls: Some(walls),
     };
-    let ran = read_quietly(script, holder).await;
-    ran.map_err(|error| format!("it cannot be started: {error}"))
+    read_quietly(script, holder).await
 }
 
 /// Targets that a sandboxed command must not reach.

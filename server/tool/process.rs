@@ -174,17 +174,21 @@ pub(super) async fn answer(
         },
         errors: Some(Capture::new(context, job.call, KEPT_ERRORS)),
     };
-    let file = unnamed()?;
-    let mut writer = &file;
-    writer.write_all(input)?;
-    writer.rewind()?;
-    let how = attend(job, Some(file.into()), &mut heard, cancelled).await?;
+    let how = attend(job, Some(file_of(input)?), &mut heard, cancelled).await?;
     let Heard { output, errors } = heard;
     Ok(Answered {
         how,
         output: output.kept,
         errors: errors.map_or_else(|| BoundedOutput::new(0, 0, 0), |errors| errors.kept),
     })
+}
+
+/// An unnamed file with this content, to be read from its beginning.
+fn file_of(content: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = unnamed()?;
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Readers of a command's output.
@@ -312,11 +316,15 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
     command
         .arg(supervisor::ARGUMENT)
         .arg(job.drain.as_millis().to_string());
+    let walls = job.walls.as_ref();
+    if let Some(walls) = walls.filter(|walls| walls.kind == WallKind::Sandbox) {
+        handed::give(&ours, &file_of(&walls.meant.bytes())?)?;
+    }
     if let Some(input) = &wires.input {
         handed::give(&ours, input)?;
         command.arg(supervisor::INPUT);
     }
-    if let Some(walls) = &job.walls {
+    if let Some(walls) = walls {
         if walls.has_unix {
             command.arg(supervisor::UNIX);
         }

@@ -52,7 +52,7 @@ use self::processes::{LAST, STEP, descendants, processes};
 /// The hidden first argument with which `aside` is a supervisor.
 pub const ARGUMENT: &str = "__child";
 
-/// Argument: the lifeline first hands over the command's standard input.
+/// Argument: the lifeline hands over the command's standard input, behind the mounts that are meant.
 pub(super) const INPUT: &str = "--input";
 
 /// Argument: a sandboxed command may make Unix sockets.
@@ -61,7 +61,7 @@ pub(super) const UNIX: &str = "--unix";
 /// Argument that precedes the comma-separated hosts that a sandboxed command may reach.
 pub(super) const HOSTS: &str = "--hosts";
 
-/// Argument that precedes a bubblewrap that builds the sandbox.
+/// Argument that precedes a bubblewrap that builds the sandbox; the lifeline first hands over the mounts that are meant.
 pub(super) const WALLS: &str = "--walls";
 
 /// Argument that precedes a bubblewrap that only makes a PID namespace.
@@ -223,14 +223,15 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(pipes) => pipes,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
-    // Opened after the sandbox's descriptors, whose numbers are fixed.
+    // Taken after the sandbox's descriptors are open, whose numbers are fixed.
+    let meant = is_sandbox.then(|| handed::take(rustix::stdio::stdin()));
     let input = match input(&order) {
         Ok(input) => input,
         Err(error) => return Report::Failed(format!("its input did not come: {error}")),
     };
-    let (input, said) = match is_sandbox {
-        false => (input, None),
-        true => match hear_inside(input, order.hosts) {
+    let (input, said) = match meant {
+        None => (input, None),
+        Some(meant) => match meant.and_then(|meant| hear_inside(&[meant, input], order.hosts)) {
             Ok((wire, said)) => (wire, Some(said)),
             Err(error) => return Report::Failed(format!("its sandbox is not heard: {error}")),
         },
@@ -284,14 +285,17 @@ fn input(order: &Order) -> io::Result<OwnedFd> {
     }
 }
 
-/// Hears [`inside`], reports once the sandbox is built, and serves the proxy once its socket comes. Returns the standard input for [`inside`], over which the
-/// command's own input is handed on, and the place at which something else is mounted than was meant, if one is named.
+/// Hears [`inside`], reports once the sandbox is built, and serves the proxy once its socket comes. Returns the standard
+/// input for [`inside`], over which it is handed what it takes: the mounts that were meant and the command's own input;
+/// and the place at which something else is mounted, if one is named.
 fn hear_inside(
-    input: OwnedFd,
+    handed_on: &[OwnedFd],
     hosts: Option<Vec<AllowedHost>>,
 ) -> io::Result<(OwnedFd, Receiver<Option<String>>)> {
     let (mut ours, theirs) = UnixStream::pair()?;
-    handed::give(&ours, &input)?;
+    for descriptor in handed_on {
+        handed::give(&ours, descriptor)?;
+    }
     let (tell, said) = channel();
     thread::Builder::new().spawn(move || {
         let socket = hosts.as_ref().and_then(|_| handed::take(&ours).ok());

@@ -78,8 +78,8 @@ impl ReadOnlyPlace {
 }
 
 impl Layout {
-    /// The arguments for bubblewrap, up to the program. The first program inside expects these mounts.
-    pub(crate) fn arguments(&self, meant: &MeantMounts) -> Vec<OsString> {
+    /// The arguments for bubblewrap, up to the program.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut all = Arguments::default();
         // `--unshare-user` is explicit, because bubblewrap continues without a user namespace if it only tries.
         all.words(&["--unshare-user", "--unshare-ipc", "--unshare-pid"]);
@@ -132,7 +132,6 @@ impl Layout {
         if self.proxied {
             all.words(&[PROXY]);
         }
-        all.0.extend(meant.words());
         all.0
     }
 
@@ -222,7 +221,7 @@ mod tests {
     use super::*;
 
     fn text(layout: &Layout) -> String {
-        let words = layout.arguments(&MeantMounts::default());
+        let words = layout.arguments();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ").replace(" --", "\n--")
     }
@@ -268,7 +267,7 @@ mod tests {
             --proc /proc\n--remount-ro /proc\n--tmpfs /tmp\n--bind /w /w\n--bind /w/a /w/a\n--bind /w/a/b /w/a/b\n\
             --ro-bind /w/.git /w/.git\n--ro-bind /w/a/b/.git /w/a/b/.git\n--tmpfs /home/u/.state\n\
             --remount-ro /home/u/.state\n--ro-bind /dev/null /home/u/.netrc\n--unsetenv XDG_RUNTIME_DIR\n\
-            --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n-- /aside __inside 0";
+            --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n-- /aside __inside";
         assert_eq!(text(&layout), expected);
     }
 

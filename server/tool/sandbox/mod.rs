@@ -91,6 +91,7 @@ use self::{
     commands::Verdict,
     hosts::AllowedHost,
     means::{elsewhere, install, os_release, program_outside},
+    mounts::MeantMounts,
 };
 
 /// The user's settings for the sandbox.
@@ -205,6 +206,8 @@ pub struct Walls {
     pub program: PathBuf,
     /// Arguments up to the program that it starts.
     pub args: Vec<OsString>,
+    /// The mounts that the first program inside expects.
+    pub(crate) meant: MeantMounts,
     /// Hosts that the started program may reach without the network.
     pub hosts: Vec<AllowedHost>,
     /// Whether the started program may make Unix sockets.
@@ -230,6 +233,7 @@ impl Walls {
         Self {
             program: bubblewrap,
             args: args.into_iter().chain(ends).map(Into::into).collect(),
+            meant: MeantMounts::default(),
             hosts: Vec::new(),
             has_unix: true,
             kind: WallKind::Processes,

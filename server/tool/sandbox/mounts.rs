@@ -5,15 +5,17 @@
 //! the file system, and does not become the command otherwise.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use super::mountinfo::{MountLine, Reached, mount_of, mounts, reached};
 
-/// Number of words that each expectation takes as arguments.
+/// Number of words of each expectation, and the byte that ends a word.
 const WORDS: usize = 3;
+const END: u8 = 0;
 
 /// Folder of devices, which bubblewrap makes.
 const DEVICES: &str = "/dev";
@@ -141,34 +143,42 @@ impl MeantMounts {
         }));
     }
 
-    /// The expectations as arguments, their number first.
-    pub(crate) fn words(&self) -> Vec<OsString> {
-        let mut words = vec![self.0.len().to_string().into()];
+    /// The expectations as the first program inside reads them, their number first.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut word = |word: &[u8]| {
+            bytes.extend_from_slice(word);
+            bytes.push(END);
+        };
+        word(self.0.len().to_string().as_bytes());
         for meant in &self.0 {
             let (access, number) = (meant.access.word(), meant.number);
-            words.push(format!("{access} {number} {}", meant.device).into());
-            words.extend([meant.root.clone().into(), meant.path.clone().into()]);
+            word(format!("{access} {number} {}", meant.device).as_bytes());
+            word(meant.root.as_os_str().as_bytes());
+            word(meant.path.as_os_str().as_bytes());
         }
-        words
+        bytes
     }
 
-    /// Reads the expectations from arguments. None if they are not complete.
-    pub(crate) fn read(args: &mut impl Iterator<Item = OsString>) -> Option<Self> {
-        let count: usize = args.next()?.to_str()?.parse().ok()?;
+    /// Reads the expectations. None if they are not complete.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut words = bytes.split(|byte| *byte == END);
+        let count: usize = str::from_utf8(words.next()?).ok()?.parse().ok()?;
         let mut all = Vec::new();
         for _ in 0..count {
-            let words: Vec<OsString> = args.take(WORDS).collect();
-            let [about, root, path] = <[OsString; WORDS]>::try_from(words).ok()?;
-            let mut about = about.to_str()?.split(' ');
+            let found: Vec<&[u8]> = words.by_ref().take(WORDS).collect();
+            let [about, root, path] = <[&[u8]; WORDS]>::try_from(found).ok()?;
+            let mut about = str::from_utf8(about).ok()?.split(' ');
             all.push(MeantMount {
                 access: MountAccess::of(about.next()?)?,
                 number: about.next()?.parse().ok()?,
                 device: about.next()?.to_owned(),
-                root: root.into(),
-                path: path.into(),
+                root: OsStr::from_bytes(root).into(),
+                path: OsStr::from_bytes(path).into(),
             });
         }
-        Some(Self(all))
+        // Behind the end of the last word there is nothing.
+        (words.next() == Some(&[]) && words.next().is_none()).then_some(Self(all))
     }
 
     /// The folders in which the command may write, and that of devices.
@@ -367,13 +377,17 @@ mod tests {
     }
 
     #[test]
-    fn expectations_come_through_as_arguments() {
-        let meant = usual();
-        let mut words = meant.words().into_iter().chain(["sh".into()]);
-        assert_eq!(MeantMounts::read(&mut words), Some(meant));
-        assert_eq!(words.next(), Some("sh".into()));
-        let mut cut = usual().words().into_iter().take(4);
-        assert_eq!(MeantMounts::read(&mut cut), None);
+    fn expectations_come_through_whole_or_not_at_all() {
+        let bytes = usual().bytes();
+        assert_eq!(MeantMounts::read(&bytes), Some(usual()));
+        assert_eq!(
+            MeantMounts::read(&MeantMounts::default().bytes()),
+            Some(MeantMounts::default())
+        );
+        for cut in 0..bytes.len() {
+            assert_eq!(MeantMounts::read(&bytes[..cut]), None, "{cut}");
+        }
+        assert_eq!(MeantMounts::read(&[&bytes[..], b"x"].concat()), None);
     }
 
     #[test]

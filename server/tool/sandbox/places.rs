@@ -264,16 +264,21 @@ impl Places {
             .extend(links.into_iter().map(OpenGap::Replaceable));
     }
 
-    /// Notes a gap if there are more places than can be mounted.
-    pub(crate) fn bound(&mut self, root: &Path) {
+    /// Notes a gap for the first of the writable folders if there are more places in all of them than can be mounted.
+    pub(crate) fn bound(&mut self, writable: &[PathBuf]) {
         let size = |path: &Path| path.as_os_str().len() + WORD;
-        let is_above = |path: &&Path| path.starts_with(root) && *path != root;
+        let is_above = |path: &&Path| {
+            let mut open = writable.iter();
+            open.any(|folder| path.starts_with(folder) && path != folder)
+        };
         let mounted = self.found.keys();
         let mounted = mounted.flat_map(|path| path.ancestors().take_while(is_above));
         let mounted: BTreeSet<&Path> = mounted.collect();
-        let bytes: usize = mounted.iter().map(|path| 4 * size(path)).sum();
+        // Each is named twice.
+        let bytes: usize = mounted.iter().map(|path| 2 * size(path)).sum();
         if mounted.len() > PLACES || bytes > BYTES {
-            self.gaps.insert(OpenGap::Many(root.to_owned()));
+            self.gaps
+                .extend(writable.first().cloned().map(OpenGap::Many));
         }
     }
 }
@@ -480,6 +485,30 @@ mod tests {
         fs::write(root.join("second"), "").unwrap();
         let after = search(root);
         assert_eq!(made(&before, &after), [root.join(".mcp.json")]);
+    }
+
+    #[test]
+    fn more_places_than_can_be_mounted_are_a_gap_in_whatever_folder_they_lie() {
+        let writable = ["/w".into(), "/cache".into()];
+        let gaps = |folder: &str, count: usize| {
+            let place = ProtectedPlace {
+                mark: FileMark::at(Path::new("/")).unwrap(),
+                leads_to: None,
+                fixed: 0,
+            };
+            let paths = (0..count).map(|nth| format!("{folder}/{nth}.code-workspace").into());
+            let mut places = Places {
+                found: paths.map(|path| (path, place.clone())).collect(),
+                ..Places::default()
+            };
+            places.bound(&writable);
+            places.gaps
+        };
+        for folder in ["/w", "/cache"] {
+            assert_eq!(gaps(folder, PLACES), [].into(), "{folder}");
+            let many = [OpenGap::Many("/w".into())];
+            assert_eq!(gaps(folder, PLACES + 1), many.into(), "{folder}");
+        }
     }
 
     #[test]

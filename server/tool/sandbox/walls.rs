@@ -3,12 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use super::{
-    Means, SandboxRules, WallKind, Walls, git, git_named,
+    Means, Missing, SandboxRules, WallKind, Walls, git, git_named,
     layout::{Layout, ReadOnlyPlace},
     mountinfo,
     outside_sockets::{OutsideSockets, outside_sockets},
@@ -24,6 +24,8 @@ use aside_base::{
 
 /// Folders that are private to a command.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// Maximum number of arguments: those that bubblewrap counts, without some for the command. With more it ends.
+const WORDS: usize = 8900;
 /// Maximum number of links to what is missing.
 const LINKS: usize = 40;
 /// Variables that name a cache, and its folder among those of the user.
@@ -34,18 +36,30 @@ impl SandboxRules {
     /// folders of Aside's own, so that no command can create them.
     ///
     /// # Errors
-    /// Fails if it is not known what is mounted outside.
+    /// Fails if it is not known what is mounted outside, or if there are more places than bubblewrap can mount.
     pub(crate) fn walls(
         &self,
         means: &Means,
         root: &Path,
         cwd: &Path,
         places: &Places,
-    ) -> io::Result<Walls> {
+    ) -> Result<Walls, Missing> {
         let layout = self.layout(means, root, cwd, places);
+        let args = layout.arguments();
+        if args.len() > WORDS {
+            return Err(Missing {
+                why: "more files are protected or hidden than bubblewrap can mount".to_owned(),
+                mend: "open a folder further down".to_owned(),
+            });
+        }
+        let mounts = mountinfo::mounts().map_err(|error| Missing {
+            why: format!("its mounts cannot be looked up: {error}"),
+            mend: "mount /proc".to_owned(),
+        })?;
         Ok(Walls {
             program: means.bubblewrap.clone(),
-            args: layout.arguments(&layout.meant(&mountinfo::mounts()?)),
+            args,
+            meant: layout.meant(&mounts),
             hosts: match self.network {
                 true => Vec::new(),
                 false => self.hosts.clone(),
@@ -84,7 +98,7 @@ impl SandboxRules {
             places.add(place, usize::MAX, &writable);
         }
         places.note_replaceable(&repositories, &writable);
-        places.bound(root);
+        places.bound(&writable);
         places
     }
 

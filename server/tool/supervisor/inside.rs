@@ -1,13 +1,14 @@
-//! The first program inside a sandbox: `aside __inside [--proxy] <mounts> <program> <arguments>`.
+//! The first program inside a sandbox: `aside __inside [--proxy] <program> <arguments>`.
 //!
-//! The program compares what is mounted with what was meant, builds the second wall, opens the socket of the command's proxy in the command's
+//! The program compares what is mounted with what was meant, which a file tells that comes over a socket, builds the second wall, opens the socket of the command's proxy in the command's
 //! own network and hands it to the supervisor, and becomes the command. Where something else is mounted, or that cannot
 //! be told, it says so over the same socket and ends.
 
 use std::{
     convert::Infallible,
     ffi::OsString,
-    io::{self, Write},
+    fs::File,
+    io::{self, Read, Write},
     net::TcpListener,
     os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Command, Stdio, exit},
@@ -36,7 +37,7 @@ const UNKNOWN: &str = "/proc/self/mountinfo";
 pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let mut args = args.into_iter().peekable();
     let proxied = args.next_if(|it| it == PROXY).is_some();
-    let meant = MeantMounts::read(&mut args);
+    let meant = meant().ok().flatten();
     let other = match meant.as_ref().map(MeantMounts::differs) {
         Some(Ok(None)) => None,
         Some(Ok(Some(place))) => Some(place.into_os_string()),
@@ -56,6 +57,13 @@ pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let line = format!("{}: {error}\n", program.display());
     let _ = io::stderr().lock().write_all(line.as_bytes());
     exit(127)
+}
+
+/// The mounts that are expected. None if they are not complete.
+fn meant() -> io::Result<Option<MeantMounts>> {
+    let mut bytes = Vec::new();
+    File::from(handed::take(rustix::stdio::stdin())?).read_to_end(&mut bytes)?;
+    Ok(MeantMounts::read(&bytes))
 }
 
 fn become_command(

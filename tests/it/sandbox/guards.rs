@@ -85,6 +85,29 @@ fn very_many_files_take_the_protection_from_nothing() {
     }
 }
 
+#[test]
+fn as_many_protected_files_as_are_searched_unasked_are_all_read_only() {
+    let write =
+        "for f in *.code-workspace; do (echo evil >>$f) 2>/dev/null && echo wrote; done; echo end";
+    // What is said of so many files, and whether a person would be asked.
+    for (count, says) in [
+        (1990, "Exit status 0.\nend"),
+        (2500, "holds too many files"),
+        (4000, "than bubblewrap can mount"),
+    ] {
+        let ground = in_memory();
+        for nth in 0..count {
+            ground.world.write(&format!("{nth}.code-workspace"), "{}\n");
+        }
+        let told = told(&ground, &[write]);
+        assert!(
+            told[0].contains(says) && !told[0].contains("wrote"),
+            "{count}: {}",
+            told[0]
+        );
+    }
+}
+
 /// Puts something with the same number at `$1`, made by `$2`, where the file system gives numbers out again.
 const SAME: &str = "same() { i=$(stat -c %i $1); rm -r $1; $2 $1; [ $(stat -c %i $1) = $i ] && return; rm -r $1; \
     for n in $(seq 800); do $2 .n$n; [ $(stat -c %i .n$n) = $i ] && mv .n$n $1 && break; done; \
