@@ -15,7 +15,7 @@
 //! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter`, `second_wall` | the filter of system calls; rules of the kernel's that hold besides the mounts |
-//! | `outside_sockets` | Unix sockets of programs outside, which are put out of sight |
+//! | `outside_sockets`, `bound_files` | Unix sockets of programs outside, which are put out of sight; the files that they are bound to |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
@@ -44,8 +44,25 @@ pub(super) mod filter {
         None
     }
 }
+#[cfg(target_os = "linux")]
+mod bound_files;
 #[cfg_attr(not(target_os = "linux"), path = "folder_watch/none.rs")]
 mod folder_watch;
+/// Other systems do not tell the files of sockets.
+#[cfg(not(target_os = "linux"))]
+mod bound_files {
+    use std::io;
+
+    pub(super) struct BoundFile {
+        pub(super) socket: u32,
+        pub(super) device: String,
+        pub(super) number: u32,
+    }
+
+    pub(super) fn bound_files() -> io::Result<Vec<BoundFile>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
 mod git;
 mod git_config;
 mod git_named;

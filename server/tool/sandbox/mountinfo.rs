@@ -119,6 +119,43 @@ pub(super) fn mount_of<'a>(
     }
 }
 
+/// The file system, as the kernel numbers it, and the number of the file that lies at a path.
+pub(super) fn identity<'a>(path: &Path, mounts: &'a [MountLine]) -> Option<(&'a str, u64)> {
+    let found = reached(path).ok()?;
+    let line = mount_of(mounts, path, &found)?;
+    Some((&line.device, found.number))
+}
+
+/// The paths here of what others see at a path: in the same file system, as far as it is mounted here.
+pub(super) fn seen_here(path: &Path, theirs: &[MountLine], ours: &[MountLine]) -> Vec<PathBuf> {
+    let above = theirs.iter().filter(|line| path.starts_with(&line.point));
+    let Some(mount) = above.max_by_key(|line| line.point.components().count()) else {
+        return Vec::new();
+    };
+    let Ok(rest) = path.strip_prefix(&mount.point) else {
+        return Vec::new();
+    };
+    let inner = mount.root.join(rest);
+    let same = ours.iter().filter(|line| line.device == mount.device);
+    // A file may be mounted by itself; joined with nothing, its path would end in a slash.
+    let named = same.filter_map(|line| {
+        let below = inner.strip_prefix(&line.root).ok()?;
+        Some(line.point.components().chain(below.components()).collect())
+    });
+    named.collect()
+}
+
+/// All paths of a file, of which there are several where its file system, or a folder above it, is mounted more than
+/// once. The path itself is the first.
+pub(super) fn paths_of(path: &Path, mounts: &[MountLine]) -> Vec<PathBuf> {
+    let file = identity(path, mounts);
+    let others = seen_here(path, mounts, mounts);
+    // Something else may be mounted there.
+    let others = others.into_iter().filter(|other| other != path);
+    let same = others.filter(|other| file.is_some() && identity(other, mounts) == file);
+    [path.to_owned()].into_iter().chain(same).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +172,30 @@ mod tests {
         assert_eq!(lines[1].root, Path::new("/@home"));
         assert!(lines[1].is_writable);
         assert_eq!(parse(b"nonsense\n"), []);
+    }
+
+    #[test]
+    fn what_others_mount_elsewhere_is_found_where_it_is_seen_here() {
+        let ours = parse(
+            b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 /@home /home rw - btrfs b rw\n3 1 0:9 / /layers/x rw - overlay c rw\n",
+        );
+        let theirs = parse(
+            b"7 6 0:9 / / rw - overlay c rw\n8 7 8:2 /@home/u/data /data rw - btrfs b rw\n9 7 0:8 / /run rw - tmpfs d rw\n",
+        );
+        let check = |path: &str, here: &[&str]| {
+            let seen = seen_here(Path::new(path), &theirs, &ours);
+            assert_eq!(
+                seen,
+                here.iter().map(PathBuf::from).collect::<Vec<_>>(),
+                "{path}"
+            );
+        };
+        check("/data/s", &["/home/u/data/s"]);
+        check("/srv/s", &["/layers/x/srv/s"]);
+        check("/run/s", &[]);
+        let ours = parse(b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 /a/s /b rw - ext4 a rw\n");
+        let seen = seen_here(Path::new("/a/s"), &ours, &ours);
+        let texts: Vec<_> = seen.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(texts, ["/a/s", "/b"]);
     }
 }

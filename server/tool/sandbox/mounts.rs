@@ -18,7 +18,7 @@ const WORDS: usize = 3;
 const END: u8 = 0;
 
 /// Folder of devices, which bubblewrap makes.
-const DEVICES: &str = "/dev";
+pub(super) const DEVICES: &str = "/dev";
 
 /// Kind of a mount that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Unix sockets of programs outside. A read-only mount does not hold a connection back, so they are put out of sight.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     ffi::OsStr,
     fs,
     os::unix::{ffi::OsStrExt, fs::FileTypeExt},
@@ -11,7 +11,8 @@ use std::{
 use aside_base::system::files::number;
 
 use super::{
-    mountinfo::{self, MountLine, mounts},
+    bound_files::{BoundFile, bound_files},
+    mountinfo::{self, MountLine, identity, seen_here},
     places::plain,
 };
 
@@ -21,6 +22,9 @@ const LIST: &str = "/proc/self/net/unix";
 const WORDS: usize = 7;
 /// Maximum number of sockets, each of which is a mount.
 const MOST: usize = 500;
+/// Depth to which moved sockets are searched, and the maximum number of files that are looked at for all of them.
+const DEPTH: usize = 2;
+const ENTRIES: usize = 5000;
 
 /// A network, in which processes listen.
 #[derive(Debug)]
@@ -41,14 +45,18 @@ pub(super) struct OutsideSockets {
     pub(super) are_all: bool,
 }
 
-/// The sockets that lie in no private folder. One may have another name by now than the kernel lists, so all sockets count
-/// that lie beside a listed one.
-pub(super) fn outside_sockets(is_private: impl Fn(&Path) -> bool) -> OutsideSockets {
-    let (Ok(ours), Some((networks, mut are_all))) = (mounts(), networks()) else {
+/// The sockets that lie in no private folder, given the mounts of this process. One may have another name by now than the
+/// kernel lists, so all sockets count that lie beside a listed one, and those that are found near it by their file.
+pub(super) fn outside_sockets(
+    ours: &[MountLine],
+    is_private: impl Fn(&Path) -> bool,
+) -> OutsideSockets {
+    let Some((networks, mut are_all)) = networks() else {
         return OutsideSockets::default();
     };
     let mut paths = BTreeSet::new();
     let mut listed = BTreeSet::new();
+    let mut left = ENTRIES;
     for network in networks {
         let Ok(list) = fs::read(&network.list) else {
             // Its last process may be gone.
@@ -65,25 +73,36 @@ pub(super) fn outside_sockets(is_private: impl Fn(&Path) -> bool) -> OutsideSock
             relative.insert(name.socket);
         }
         names.retain(|name| name.path.is_absolute());
-        let is_elsewhere = |name: &NamedSocket| !name.path.exists();
+        // The kernel tells the files of this network alone, and not each kernel does.
+        let bound = network.is_own.then(bound_files).and_then(Result::ok);
+        let bound = bound.unwrap_or_default();
+        let is_elsewhere = |name: &NamedSocket| {
+            let mut bound = bound.iter().filter(|file| name.is_of(file));
+            !name.path.exists() || bound.any(|file| !is_file(&name.path, file, ours))
+        };
         let views = match !network.is_own || names.iter().any(is_elsewhere) {
-            true => other_views(&network.processes, &ours),
+            true => other_views(&network.processes, ours),
             false => Vec::new(),
         };
         let seen = |name: &NamedSocket| {
-            let elsewhere = views
-                .iter()
-                .flat_map(|theirs| seen_here(&plain(&name.path), theirs, &ours));
+            let views = views.iter().map(Vec::as_slice).chain([ours]);
+            let elsewhere = views.flat_map(|theirs| seen_here(&plain(&name.path), theirs, ours));
             [name.path.clone()]
                 .into_iter()
                 .chain(elsewhere)
                 .collect::<Vec<_>>()
         };
+        let moved = bound.iter().filter_map(|file| {
+            let name = names.iter().find(|name| name.is_of(file))?;
+            let is_known = seen(name).iter().any(|name| lies_beside(name, file, ours));
+            (!is_known).then(|| moved(&name.path, file, ours, &is_private, &mut left))?
+        });
+        let moved: Vec<PathBuf> = moved.collect();
         let is_there = |name: &NamedSocket| seen(name).iter().any(|path| path.exists());
         // Its program may be in another folder by now.
         let mut from_folders = names.iter().filter(|name| relative.contains(&name.socket));
         are_all &= from_folders.all(is_there);
-        for name in names.iter().flat_map(seen) {
+        for name in names.iter().flat_map(seen).chain(moved) {
             // Nobody reaches what lies in a folder that is gone, or that cannot be entered.
             let folder = name.parent().and_then(|it| fs::canonicalize(it).ok());
             let Some(folder) = folder.filter(|it| can_be_entered(it) && !is_private(it)) else {
@@ -107,8 +126,27 @@ pub(super) fn outside_sockets(is_private: impl Fn(&Path) -> bool) -> OutsideSock
             }
         }
     }
-    are_all &= paths.len() <= MOST;
-    OutsideSockets { paths, are_all }
+    match paths.len() > MOST {
+        // Without Unix sockets, none of them needs to be out of sight.
+        true => OutsideSockets::default(),
+        false => OutsideSockets { paths, are_all },
+    }
+}
+
+/// Whether this file lies at a path.
+fn is_file(path: &Path, file: &BoundFile, ours: &[MountLine]) -> bool {
+    let found = identity(path, ours);
+    // The kernel tells the lower half of a socket's number only.
+    found.is_some_and(|(device, number)| {
+        device == file.device && number & u64::from(u32::MAX) == u64::from(file.number)
+    })
+}
+
+/// Whether this file lies at a path or beside it.
+fn lies_beside(path: &Path, file: &BoundFile, ours: &[MountLine]) -> bool {
+    let beside = || path.parent().and_then(|folder| sockets_in(folder).ok());
+    let is_it = |path: &PathBuf| is_file(path, file, ours);
+    is_file(path, file, ours) || beside().is_some_and(|all| all.iter().any(is_it))
 }
 
 /// The networks of all processes, of which containers have their own, and whether these are all. None if not even that of
@@ -147,19 +185,34 @@ fn other_views(processes: &[PathBuf], ours: &[MountLine]) -> Vec<Vec<MountLine>>
     views.filter(|theirs| theirs != ours).collect()
 }
 
-/// The paths here of what others see at a path: in the same file system, as far as it is mounted here.
-fn seen_here(path: &Path, theirs: &[MountLine], ours: &[MountLine]) -> Vec<PathBuf> {
-    let above = theirs.iter().filter(|line| path.starts_with(&line.point));
-    let Some(mount) = above.max_by_key(|line| line.point.components().count()) else {
-        return Vec::new();
-    };
-    let Ok(rest) = path.strip_prefix(&mount.point) else {
-        return Vec::new();
-    };
-    let inner = mount.root.join(rest);
-    let same = ours.iter().filter(|line| line.device == mount.device);
-    same.filter_map(|line| Some(line.point.join(inner.strip_prefix(&line.root).ok()?)))
-        .collect()
+/// The path at which this file lies, which is gone from a path, if it is near: in a folder beside that which it was in, or
+/// in that folder under its new name.
+fn moved(
+    from: &Path,
+    file: &BoundFile,
+    ours: &[MountLine],
+    is_private: impl Fn(&Path) -> bool,
+    left: &mut usize,
+) -> Option<PathBuf> {
+    let mut above = from.parent()?.ancestors().skip(1);
+    let near = above.find(|folder| folder.is_dir())?;
+    near.parent().filter(|_| !is_private(near))?;
+    let mut folders = VecDeque::from([(near.to_owned(), DEPTH)]);
+    while let Some((folder, depth)) = folders.pop_front() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            *left = left.checked_sub(1)?;
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_socket() && is_file(&entry.path(), file, ours) {
+                return Some(entry.path());
+            }
+            if let Some(deeper) = depth.checked_sub(1).filter(|_| kind.is_dir()) {
+                folders.push_back((entry.path(), deeper));
+            }
+        }
+    }
+    None
 }
 
 fn can_be_entered(folder: &Path) -> bool {
@@ -182,6 +235,13 @@ fn sockets_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 struct NamedSocket {
     socket: u64,
     path: PathBuf,
+}
+
+impl NamedSocket {
+    /// Whether the socket is bound to this file.
+    fn is_of(&self, file: &BoundFile) -> bool {
+        self.socket == u64::from(file.socket)
+    }
 }
 
 /// The working directory of a process that has this socket open.
@@ -255,7 +315,7 @@ fn number_and_name(line: &[u8]) -> (u64, &[u8]) {
 mod tests {
     use std::os::unix::net::UnixListener;
 
-    use super::*;
+    use super::{super::mountinfo::mounts, *};
 
     const HEAD: &str = "Num       RefCount Protocol Flags    Type St Inode Path\n";
 
@@ -282,27 +342,6 @@ mod tests {
     }
 
     #[test]
-    fn what_others_mount_elsewhere_is_found_where_it_is_seen_here() {
-        let ours = mountinfo::parse(
-            b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 /@home /home rw - btrfs b rw\n3 1 0:9 / /layers/x rw - overlay c rw\n",
-        );
-        let theirs = mountinfo::parse(
-            b"7 6 0:9 / / rw - overlay c rw\n8 7 8:2 /@home/u/data /data rw - btrfs b rw\n9 7 0:8 / /run rw - tmpfs d rw\n",
-        );
-        let check = |path: &str, here: &[&str]| {
-            let seen = seen_here(Path::new(path), &theirs, &ours);
-            assert_eq!(
-                seen,
-                here.iter().map(PathBuf::from).collect::<Vec<_>>(),
-                "{path}"
-            );
-        };
-        check("/data/s", &["/home/u/data/s"]);
-        check("/srv/s", &["/layers/x/srv/s"]);
-        check("/run/s", &[]);
-    }
-
-    #[test]
     fn the_process_of_a_socket_is_found() {
         let listener = UnixListener::bind(tempfile::tempdir().unwrap().path().join("s")).unwrap();
         let fd = std::os::fd::AsRawFd::as_raw_fd(&listener);
@@ -321,8 +360,12 @@ mod tests {
         let _listener = UnixListener::bind(root.join("first")).unwrap();
         fs::rename(root.join("first"), root.join("second")).unwrap();
         fs::write(root.join("file"), "").unwrap();
-        let found = outside_sockets(|folder| folder != root);
+        let found = outside_sockets(&mounts().unwrap(), |folder| folder != root);
         assert_eq!(found.paths, [root.join("second")].into());
-        assert!(outside_sockets(|_| true).paths.is_empty());
+        assert!(
+            outside_sockets(&mounts().unwrap(), |_| true)
+                .paths
+                .is_empty()
+        );
     }
 }

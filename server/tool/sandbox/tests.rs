@@ -1,6 +1,7 @@
 //! Tests of what is decided about walls.
 
 use super::{
+    mountinfo::mounts,
     place_search::ListedFolders,
     places::{KnownPlaces, Places},
     *,
@@ -181,7 +182,13 @@ fn own_folders_are_there_before_a_command_could_make_them() {
         own: vec![own.clone(), "/nonesuch/aside".into()],
         ..SandboxRules::default()
     };
-    let layout = rules.layout(&means(), &root, &root, &Places::default());
+    let layout = rules.layout(
+        &means(),
+        &root,
+        &root,
+        &Places::default(),
+        &mounts().unwrap(),
+    );
     assert!(own.is_dir());
     assert!(layout.hidden.contains(&own));
     assert!(!Path::new("/nonesuch").exists());
@@ -202,6 +209,7 @@ fn links_are_protected_where_they_lead() {
         &root,
         &root,
         &rules.places(&root, &KnownPlaces::new(), &ListedFolders::default()),
+        &mounts().unwrap(),
     );
     let protected: Vec<&PathBuf> = layout.protected.keys().collect();
     assert_eq!(protected, [&root.join("real")]);

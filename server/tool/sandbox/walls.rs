@@ -10,7 +10,8 @@ use std::{
 use super::{
     Means, Missing, SandboxRules, WallKind, Walls, git, git_named,
     layout::{Layout, ReadOnlyPlace},
-    mountinfo,
+    mountinfo::{self, MountLine, paths_of},
+    mounts::DEVICES,
     outside_sockets::{OutsideSockets, outside_sockets},
     place_search::{ListedFolders, guarded},
     places::{KnownPlaces, OpenGap, Places},
@@ -44,7 +45,11 @@ impl SandboxRules {
         cwd: &Path,
         places: &Places,
     ) -> Result<Walls, Missing> {
-        let layout = self.layout(means, root, cwd, places);
+        let mounts = mountinfo::mounts().map_err(|error| Missing {
+            why: format!("its mounts cannot be looked up: {error}"),
+            mend: "mount /proc".to_owned(),
+        })?;
+        let layout = self.layout(means, root, cwd, places, &mounts);
         let args = layout.arguments();
         if args.len() > WORDS {
             return Err(Missing {
@@ -52,10 +57,6 @@ impl SandboxRules {
                 mend: "open a folder further down".to_owned(),
             });
         }
-        let mounts = mountinfo::mounts().map_err(|error| Missing {
-            why: format!("its mounts cannot be looked up: {error}"),
-            mend: "mount /proc".to_owned(),
-        })?;
         Ok(Walls {
             program: means.bubblewrap.clone(),
             args,
@@ -162,7 +163,14 @@ impl SandboxRules {
             .collect()
     }
 
-    pub(super) fn layout(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Layout {
+    pub(super) fn layout(
+        &self,
+        means: &Means,
+        root: &Path,
+        cwd: &Path,
+        places: &Places,
+        mounts: &[MountLine],
+    ) -> Layout {
         let writable = self.writable(root);
         let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
         let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
@@ -171,6 +179,10 @@ impl SandboxRules {
         let holder = (means.holder.clone(), ReadOnlyPlace::FIXED);
         let protected = read_only(places, &repositories)
             .chain([holder])
+            .flat_map(|(place, about)| {
+                let names = paths_of(&place, mounts).into_iter();
+                names.map(move |name| (name, about))
+            })
             .filter(|(place, _)| is_writable(place) && !is_above(place));
         self.make_own(is_writable);
         let fresh = PRIVATE.map(PathBuf::from).into_iter();
@@ -183,14 +195,17 @@ impl SandboxRules {
         let secrets = secret_places(&environment::variable).into_iter();
         let is_private = |place: &Path| {
             let place = place.to_owned();
-            lies_in_fresh(&place) && !is_writable(&place) && !is_shown(&place)
+            (lies_in_fresh(&place) || place.starts_with(DEVICES))
+                && !is_writable(&place)
+                && !is_shown(&place)
         };
-        let OutsideSockets { paths, are_all } = outside_sockets(is_private);
+        let OutsideSockets { paths, are_all } = outside_sockets(mounts, is_private);
         // The content of a folder that appears empty need not be hidden.
         let hidden: BTreeSet<PathBuf> = secrets
             .chain(self.own.iter().cloned())
             .filter_map(|place| fs::canonicalize(place).ok())
             .chain(paths)
+            .flat_map(|place| paths_of(&place, mounts))
             .filter(|place| !is_above(place))
             .filter(|place| is_writable(place) || is_shown(place) || !lies_in_fresh(place))
             .collect();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, users};
+use super::ground::{SandboxGround, SandboxedCall, auto_run, program, script, users};
 use crate::world::{LONG, start, until_within};
 
 /// Listens at a path, and says something to whoever comes.
@@ -52,6 +52,95 @@ fn programs_in_other_networks_are_not_reached() {
         assert!(
             is_refused && told.ends_with("end"),
             "{options} as {user:?}: {told}"
+        );
+    }
+}
+
+/// A socket whose name is no longer that under which its program made it.
+struct MovedSocket {
+    /// What is done in the folder in which `shared/s` is, once somebody listens there.
+    moved: &'static str,
+    /// What is done before Aside starts, in mounts of its own.
+    mounted: &'static str,
+    /// The socket's name by then.
+    name: &'static str,
+}
+
+#[test]
+fn a_socket_is_out_of_sight_by_whatever_name() {
+    let sockets = [
+        MovedSocket {
+            moved: "mv shared/s shared/other",
+            mounted: "true",
+            name: "shared/other",
+        },
+        MovedSocket {
+            moved: "mkdir deep && mv shared/s deep/other",
+            mounted: "true",
+            name: "deep/other",
+        },
+        MovedSocket {
+            moved: "mv shared other",
+            mounted: "true",
+            name: "other/s",
+        },
+        MovedSocket {
+            moved: "mkdir mounted",
+            mounted: "mount --bind shared mounted",
+            name: "mounted/s",
+        },
+        MovedSocket {
+            moved: "touch one",
+            mounted: "mount --bind shared/s one",
+            name: "one",
+        },
+    ];
+    for (moved, user) in sockets
+        .iter()
+        .flat_map(|it| users().iter().map(move |user| (it, *user)))
+    {
+        let ground = SandboxGround::new(user);
+        fs::create_dir(ground.outside("shared")).unwrap();
+        let (outside, made) = (ground.outside(""), ground.outside("shared/s"));
+        let name = ground.outside(moved.name);
+        let (outside, name) = (outside.to_str().unwrap(), name.to_str().unwrap());
+        let call = SandboxedCall {
+            id: "run",
+            command: format!("python3 -c '{CONNECT}' '{name}' 2>&1 | tail -1; echo end"),
+            cwd: ".",
+        };
+        let model = ground.world.script(&script(&[call]));
+        ground.hand_over();
+        let listen = ["python3", "-c", LISTEN, made.to_str().unwrap()];
+        let _running = start(&mut ground.command(Path::new("/usr/bin/env"), &listen));
+        until_within(LONG, "a socket", || made.exists());
+        let line = format!("cd '{outside}' && {}", moved.moved);
+        let done = start(&mut ground.command(Path::new("sh"), &["-c", &line])).end();
+        assert_eq!(done.code, 0, "{done:?}");
+        let mounted = |words: &[&str]| {
+            let line = format!(
+                "here=$PWD; cd '{outside}' && {} && cd \"$here\" && exec \"$@\"",
+                moved.mounted
+            );
+            let args = [&["-Urm", "sh", "-c", &line, "sh"], words].concat();
+            start(&mut ground.command(Path::new("unshare"), &args)).end()
+        };
+        let control = mounted(&["python3", "-c", CONNECT, name]);
+        assert_eq!(
+            control.stdout.trim(),
+            "HEARD",
+            "{}: {control:?}",
+            moved.moved
+        );
+        let words = [&[program().to_str().unwrap()], &auto_run(&model, &[])[..]].concat();
+        mounted(&words).exits(0);
+        let log = ground.world.log();
+        let told = log.told("run");
+        assert!(
+            !told.contains("HEARD") && told.contains("Error") && told.ends_with("end"),
+            "{} {} as {user:?}: {told}",
+            moved.moved,
+            moved.mounted
         );
     }
 }
