@@ -7,6 +7,7 @@
 //! | [`digest`] | SHA-256 in hex: the names of files, blobs and approvals |
 //! | [`environment`] | the environment of the process without its secrets, and the part that child processes get |
 //! | [`folder`] | the identity of the folder that a path leads to |
+//! | [`homes`] | the home folders of the user, as the environment and the user database have them |
 //! | [`incoming`] | a content on its way into the place of a file, which stays what it is besides |
 //! | [`model`] | abilities and prices of models, reasoning and caching: words of `aside.toml` |
 //! | [`open_places`] | folders in which programs inside the sandbox may write, and programs found outside of them |
@@ -25,6 +26,7 @@ pub mod diff;
 pub mod digest;
 pub mod environment;
 pub mod folder;
+pub mod homes;
 pub mod incoming;
 pub mod model;
 pub mod open_places;

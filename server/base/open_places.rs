@@ -15,7 +15,10 @@ use std::{
 
 use rustix::io::Errno;
 
-use crate::lock;
+use crate::{
+    homes::{home, homes},
+    lock,
+};
 
 /// Links on the way to a path that are followed.
 const LINKS: usize = 40;
@@ -113,6 +116,14 @@ impl OpenPlaces {
             && fs::canonicalize(folder).is_ok_and(|real| !is_everybodys(&real))
     }
 
+    /// The folder in which programs of the user's own start: the home, and not the workspace, whose files must not be
+    /// taken for the user's. The topmost folder where the home is missing or an open place.
+    #[must_use]
+    pub fn start_folder(&self) -> PathBuf {
+        let home = home().filter(|home| home.is_dir() && !self.hold(home));
+        home.unwrap_or_else(|| PathBuf::from("/"))
+    }
+
     /// Finds a program for a start outside the sandbox. A name is looked for in the safe folders of `path`; a path, from
     /// `folder`, is taken as it is, unless it leads into an open place.
     ///
@@ -156,7 +167,7 @@ impl OpenPlaces {
     /// as a path.
     #[must_use]
     pub fn all_named(&self, word: &str, folder: &Path) -> Vec<PathBuf> {
-        let home = env::var_os("HOME").map(PathBuf::from);
+        let homes = homes();
         let is_end = |c: char| c.is_whitespace() || "=:,;'\"`()<>|&@[]{}$!*?\\".contains(c);
         let parts = word.split(is_end).flat_map(|part| {
             // An option may have its value right behind its letter: `-C/work`.
@@ -170,12 +181,13 @@ impl OpenPlaces {
         let parts = parts.chain([(word, false)]);
         let paths = parts
             .filter(|(part, _)| !part.is_empty())
-            .map(|(part, is_spelled)| {
-                let path = match (part.strip_prefix("~/"), &home) {
-                    (Some(below), Some(home)) => home.join(below),
-                    _ => folder.join(part),
-                };
-                (path, is_spelled)
+            .flat_map(|(part, is_spelled)| {
+                let of_home = part.strip_prefix("~/").map(|below| {
+                    let homes = homes.iter();
+                    homes.map(|home| home.join(below)).collect()
+                });
+                let paths: Vec<PathBuf> = of_home.unwrap_or_else(|| vec![folder.join(part)]);
+                paths.into_iter().map(move |path| (path, is_spelled))
             });
         let found = paths.filter(|(path, is_spelled)| {
             (*is_spelled || fs::symlink_metadata(path).is_ok()) && self.hold(path)

@@ -11,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{environment, visible::is_hidden};
+use crate::{environment, homes::homes, visible::is_hidden};
 
 /// Places that hold secrets, in sections by the folder that they lie in.
 const PLACES: &str = include_str!("secrets/places.txt");
@@ -95,23 +95,29 @@ fn is_secret_file(names: &[String]) -> bool {
 fn lies_in_place(path: &Path) -> bool {
     static PLACES: OnceLock<BTreeSet<PathBuf>> = OnceLock::new();
     let places = PLACES.get_or_init(|| {
-        let all = secret_places(&environment::variable).into_iter();
+        let all = secret_places().into_iter();
         let both = all.flat_map(|place| [fs::canonicalize(&place).ok(), Some(place)]);
         both.flatten().collect()
     });
     path.is_absolute() && path.ancestors().any(|above| places.contains(above))
 }
 
-/// Places of a user's secrets, of those that are there: in the home, in the folders that variables name, and of the
-/// system. None holds the home itself.
+/// Places of the user's secrets, of those that are there: in the homes, in the folders that variables name, and of the
+/// system. None holds a home itself.
 #[must_use]
-pub fn secret_places(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+pub fn secret_places() -> Vec<PathBuf> {
+    places_of(&homes(), &environment::variable)
+}
+
+fn places_of(homes: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let folder = |name: &str| {
         let value = variable(name).map(PathBuf::from);
         value.filter(|value| value.is_absolute())
     };
-    let home = folder("HOME");
-    let below = |usual: &str| home.iter().map(|home| home.join(usual)).collect::<Vec<_>>();
+    let below = |usual: &str| {
+        let homes = homes.iter();
+        homes.map(|home| home.join(usual)).collect::<Vec<_>>()
+    };
     let both = |name: &str, usual: &str| {
         let mut all = below(usual);
         all.extend(folder(name));
@@ -145,7 +151,7 @@ pub fn secret_places(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> 
         }
     }
     found.retain(|place| {
-        place.parent().is_some() && !home.as_ref().is_some_and(|home| home.starts_with(place))
+        place.parent().is_some() && !homes.iter().any(|home| home.starts_with(place))
     });
     found
 }
@@ -337,7 +343,8 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.replace("ROOT", root.to_str().unwrap()))
         };
-        let places = secret_places(&variable);
+        let homes = ["home", "other"].map(|home| root.join(home));
+        let places = places_of(&homes, &variable);
         let is_hidden = |file: &&&str| {
             let file = root.join(file);
             places.iter().any(|place| file.starts_with(place))
@@ -345,8 +352,6 @@ mod tests {
         let hidden: Vec<&str> = files.iter().filter(is_hidden).copied().collect();
         assert_eq!(hidden, expected);
     }
-
-    const HOME: (&str, &str) = ("HOME", "ROOT/home");
 
     #[test]
     fn places_of_a_home_are_known_by_their_families() {
@@ -368,8 +373,9 @@ mod tests {
             "home/.config/Code - Insiders/User/globalStorage/state.vscdb",
             "home/.config/gh/hosts.yml",
             "home/.snapshots/1/snapshot/.ssh/id_rsa",
+            "other/.config/gh/hosts.yml",
         ];
-        check(&[HOME], &secret, &secret);
+        check(&[], &secret, &secret);
         let plain = [
             "home/.gitconfig",
             "home/.m2/settings.xml",
@@ -378,13 +384,12 @@ mod tests {
             "home/.config/git/config",
             "home/project/a.rs",
         ];
-        check(&[HOME], &plain, &[]);
+        check(&[], &plain, &[]);
     }
 
     #[test]
     fn places_follow_the_variables_that_programs_follow() {
         let variables = [
-            HOME,
             ("XDG_CONFIG_HOME", "ROOT/xdg"),
             ("KUBECONFIG", "ROOT/k/one:ROOT/k/two"),
             ("CARGO_HOME", "ROOT/cargo"),

@@ -1,13 +1,19 @@
 //! All that a configuration is made from.
 
 use std::{
+    collections::BTreeSet,
     env,
     ffi::OsString,
     io,
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, regular, secrets::is_secret};
+use aside_base::{
+    environment,
+    homes::{home, homes},
+    regular,
+    secrets::is_secret,
+};
 use serde_json::Value;
 
 use super::{
@@ -96,7 +102,7 @@ impl Sources {
                 Problem::new(origin(path.display().to_string(), 0), what)
             })
         };
-        let user_file = match user_path(&|name| env::var_os(name)) {
+        let user_file = match user_file() {
             None => None,
             Some(path) => {
                 read(path, Origin::UserFile).map_err(|problem| Problems(vec![problem]))?
@@ -306,34 +312,27 @@ fn json_entries(
 /// is. They need not be there.
 #[must_use]
 pub fn user_folders() -> Vec<PathBuf> {
-    let usual = |name: &str| {
-        Some(name)
-            .filter(|name| *name == "HOME")
-            .and_then(env::var_os)
-    };
-    let files = [user_path(&|name| env::var_os(name)), user_path(&usual)];
-    let mut all = Vec::new();
-    for file in files.into_iter().flatten() {
-        all.extend(file.parent().map(Path::to_owned));
-        all.push(file);
-    }
-    all.dedup();
-    all
+    let usual = homes().into_iter();
+    let usual = usual.filter_map(|home| user_path(None, Some(home)));
+    let files: BTreeSet<PathBuf> = user_file().into_iter().chain(usual).collect();
+    let all = files.into_iter().flat_map(|file| {
+        let folder = file.parent().map(Path::to_owned);
+        folder.into_iter().chain([file])
+    });
+    all.collect()
 }
 
 /// Path of the user's `aside.toml`, whether it exists or not. `None` without a home.
 #[must_use]
 pub fn user_file() -> Option<PathBuf> {
-    user_path(&|name| env::var_os(name))
+    user_path(env::var_os("XDG_CONFIG_HOME"), home())
 }
 
 /// Path of the user's file.
-fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let folder = variable("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute());
-    let home = || Some(PathBuf::from(variable("HOME")?).join(".config"));
-    Some(folder.or_else(home)?.join("aside").join(FILE_NAME))
+fn user_path(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let folder = xdg.map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let usual = || Some(home?.join(".config"));
+    Some(folder.or_else(usual)?.join("aside").join(FILE_NAME))
 }
 
 /// The sentence for a link to a file that may hold secrets, which messages about settings would repeat.
@@ -376,14 +375,7 @@ mod tests {
     #[test]
     fn the_user_s_file_is_in_the_configuration_folder() {
         let check = |xdg: Option<&str>, home: Option<&str>, expected: Option<&str>| {
-            let found = user_path(&|name| {
-                match name {
-                    "XDG_CONFIG_HOME" => xdg,
-                    "HOME" => home,
-                    _ => None,
-                }
-                .map(OsString::from)
-            });
+            let found = user_path(xdg.map(OsString::from), home.map(PathBuf::from));
             assert_eq!(found.as_deref(), expected.map(Path::new));
         };
         check(Some("/x"), Some("/h"), Some("/x/aside/aside.toml"));

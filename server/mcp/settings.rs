@@ -1,7 +1,7 @@
 //! The configuration of a server.
 
 use std::{
-    env, fmt,
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -190,9 +190,7 @@ impl ServerProgram {
     /// A folder that is not there, or that a relative `cwd` must not lead to.
     pub fn folder(&self, root: &Path) -> Result<PathBuf, String> {
         let Some(cwd) = &self.cwd else {
-            let home = env::var_os("HOME").map(PathBuf::from);
-            let home = home.filter(|home| home.is_dir() && !open_places::known().hold(home));
-            return Ok(home.unwrap_or_else(|| PathBuf::from("/")));
+            return Ok(open_places::known().start_folder());
         };
         let named = short_line(&cwd.to_string_lossy(), 80);
         let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());

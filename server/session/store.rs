@@ -15,7 +15,7 @@ use std::{
 };
 
 use aside_base::{
-    folder, private, regular, system::files::for_user_alone, under_way::FilesUnderWay,
+    folder, homes::home, private, regular, system::files::for_user_alone, under_way::FilesUnderWay,
 };
 use aside_turn::{Event, record::Level};
 
@@ -61,13 +61,12 @@ pub struct Store {
 /// # Errors
 /// [`StoreError::NoPlace`].
 pub fn default_state_dir() -> Result<PathBuf, StoreError> {
-    state_dir(env::var_os("XDG_STATE_HOME"), env::var_os("HOME")).ok_or(StoreError::NoPlace)
+    state_dir(env::var_os("XDG_STATE_HOME"), home()).ok_or(StoreError::NoPlace)
 }
 
-fn state_dir(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
-    let state = xdg.and_then(absolute);
-    let state = state.or_else(|| Some(home.and_then(absolute)?.join(".local/state")))?;
+fn state_dir(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let state = xdg.map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = state.or_else(|| Some(home?.join(".local/state")))?;
     Some(state.join("aside"))
 }
 

@@ -9,7 +9,9 @@ use std::{
 };
 
 use aside_base::{
-    environment, regular,
+    environment,
+    homes::home,
+    regular,
     system::folders::{AsFolder, EntryKind, kind, open, open_file},
 };
 use ignore::{
@@ -146,7 +148,7 @@ fn read(folder: &impl AsFolder, name: &str) -> Option<Vec<u8>> {
 
 /// The file with the user's own rules: as the user's settings of Git name it, else where Git looks for it.
 fn users_file() -> Option<PathBuf> {
-    let home = environment::variable("HOME").map(PathBuf::from)?;
+    let home = home()?;
     let settings = environment::variable("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
     let settings = settings.map_or_else(|| home.join(".config"), PathBuf::from);
     let named = |file: PathBuf| {

@@ -7,6 +7,7 @@ mod escape;
 mod git;
 pub(crate) mod ground;
 mod guards;
+mod homes;
 mod hostile;
 mod identity;
 mod job;

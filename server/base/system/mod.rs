@@ -11,9 +11,10 @@
 //! | [`signals`] | signals that end a command, and the one that continues it |
 //! | [`streams`] | standard input and output, taken for a protocol or looked at |
 //! | [`terminal`] | the modes of a terminal, its size, and what is typed |
+//! | [`users`] | the user database |
 
 #[cfg(unix)]
 mod unix;
 
 #[cfg(unix)]
-pub use unix::{files, folders, processes, signals, streams, terminal};
+pub use unix::{files, folders, processes, signals, streams, terminal, users};

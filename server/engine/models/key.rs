@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::lock;
+use aside_base::{lock, open_places};
 use aside_config::{
     hidden::is_variable,
     known::{BEARER, KnownProvider},
@@ -214,14 +214,10 @@ impl Keys {
             return Err("names no program".to_owned());
         };
         let kept = |name: &&str| Some((OsString::from(name), OsString::from((self.env)(name)?)));
-        let home = (self.env)("HOME").map(PathBuf::from);
         let program = Quiet {
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
-            // Not the workspace, whose files must not be taken for programs of the user.
-            cwd: home
-                .filter(|home| home.is_dir())
-                .unwrap_or_else(|| PathBuf::from("/")),
+            cwd: open_places::known().start_folder(),
             env: KEY_PROGRAM_VARIABLES.iter().filter_map(kept).collect(),
             time: TIME_LIMIT,
             most: MAX_KEY,

@@ -1,12 +1,11 @@
 //! The configuration of a workspace, and trust in it.
 
 use std::{
-    env,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, folder, open_places};
+use aside_base::{environment, folder, homes::home, open_places};
 use aside_config::{
     Configuration, FILE_NAME, Problems, Sources,
     settings::McpServer,
@@ -106,8 +105,7 @@ impl Engine {
     /// not count from elsewhere, as hardly a program would be left.
     fn open_places(&self, root: &Path) -> Vec<PathBuf> {
         let trusted = TrustStore::new(self.state_dir()).folders();
-        let home = env::var_os("HOME").map(PathBuf::from);
-        let home = home.map(|home| home.canonicalize().unwrap_or(home));
+        let home = home().map(|home| home.canonicalize().unwrap_or(home));
         let holds_home = |folder: &PathBuf| home.as_ref().is_some_and(|it| it.starts_with(folder));
         let trusted = trusted.into_iter().filter(|folder| !holds_home(folder));
         trusted.chain([root.to_owned()]).collect()
@@ -176,8 +174,7 @@ impl Engine {
 
 /// A folder of `sandbox.writable`.
 pub(super) fn place(folder: &str) -> Result<PathBuf, String> {
-    let home = env::var_os("HOME").map(PathBuf::from);
-    place_from(folder, home.as_deref())
+    place_from(folder, home().as_deref())
 }
 
 fn place_from(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {

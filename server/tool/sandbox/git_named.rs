@@ -11,7 +11,12 @@ use std::{
     sync::OnceLock,
 };
 
-use aside_base::{environment, regular};
+use aside_base::{
+    environment,
+    homes::{home, homes},
+    regular,
+    system::users::home_of,
+};
 
 use super::{
     git::{self, GITDIR, pointer},
@@ -321,7 +326,7 @@ fn expanded(value: &str, from: &Path) -> Option<PathBuf> {
     };
     let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
     let home = match user {
-        "" => env::home_dir(),
+        "" => home(),
         user => home_of(user),
     };
     Some(home?.join(below))
@@ -341,32 +346,19 @@ fn prefixes() -> &'static [PathBuf] {
     })
 }
 
-/// The home of a user of this machine.
-fn home_of(user: &str) -> Option<PathBuf> {
-    let users = regular::read(Path::new("/etc/passwd"), SETTINGS).ok()?;
-    let users = String::from_utf8_lossy(&users);
-    let mut lines = users
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>());
-    let line = lines.find(|line| line.first() == Some(&user))?;
-    line.get(5).map(PathBuf::from)
-}
-
 /// The settings of the user and of the system, which hold for every repository.
 fn of_the_user() -> impl Iterator<Item = PathBuf> {
-    let home = env::home_dir();
-    let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let config = config.or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let homes = homes().into_iter();
+    let usual = homes.flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
     let named = |name: &str| env::var_os(name).map(PathBuf::from);
     let all = [
-        home.map(|home| home.join(".gitconfig")),
-        config.map(|config| config.join("git/config")),
+        named("XDG_CONFIG_HOME").map(|config| config.join("git/config")),
         named("GIT_CONFIG_GLOBAL"),
         named("GIT_CONFIG_SYSTEM"),
         Some("/etc/gitconfig".into()),
     ];
     let installed = prefixes().iter().map(|prefix| prefix.join("etc/gitconfig"));
-    all.into_iter().flatten().chain(installed)
+    usual.chain(all.into_iter().flatten()).chain(installed)
 }
 
 /// The settings that variables hold, and whether these are all.

@@ -59,6 +59,8 @@ pub(crate) enum OpenGap {
     Twofold(PathBuf),
     /// A repository in which commands may write, without files and folders that a command could create.
     Unclosed(PathBuf),
+    /// The user's home is not known, nor what is secret in it.
+    Homeless,
 }
 
 /// Paths at which protected places were found, each with the number of folders above it that cannot be moved.
@@ -103,7 +105,8 @@ impl OpenGap {
             | Self::Replaceable(_)
             | Self::Named(_)
             | Self::Twofold(_)
-            | Self::Unclosed(_) => {
+            | Self::Unclosed(_)
+            | Self::Homeless => {
                 return None;
             }
         };
@@ -147,6 +150,10 @@ impl OpenGap {
                 "the folder `hooks` or a file `config.worktree` cannot be made in {}; make them",
                 name(path)
             ),
+            Self::Homeless => {
+                "your home folder is not known, so its secrets cannot be hidden; set HOME"
+                    .to_owned()
+            }
         }
     }
 }

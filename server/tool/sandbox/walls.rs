@@ -20,6 +20,7 @@ use super::{
 use crate::workspace::protected::fixed_above;
 use aside_base::{
     environment,
+    homes::{home, homes},
     secrets::{names, secret_places},
 };
 
@@ -100,6 +101,9 @@ impl SandboxRules {
         }
         places.note_replaceable(&repositories, &writable);
         places.bound(&writable);
+        if homes().is_empty() {
+            places.gaps.insert(OpenGap::Homeless);
+        }
         places
     }
 
@@ -192,7 +196,7 @@ impl SandboxRules {
         let shown = writable.iter().filter_map(|it| top_below(it, &fresh));
         let shown: Vec<PathBuf> = shown.collect();
         let is_shown = |place: &PathBuf| shown.iter().any(|it| place.starts_with(it));
-        let secrets = secret_places(&environment::variable).into_iter();
+        let secrets = secret_places().into_iter();
         let is_private = |place: &Path| {
             let place = place.to_owned();
             (lies_in_fresh(&place) || place.starts_with(DEVICES))
@@ -293,7 +297,7 @@ fn caches(is_writable: impl Fn(&Path) -> bool) -> Vec<(&'static str, PathBuf)> {
     let usual = |name: &str, folder: &str| {
         let base = || match environment::variable("XDG_CACHE_HOME") {
             Some(base) => Some(PathBuf::from(base)),
-            None => Some(std::env::home_dir()?.join(".cache")),
+            None => Some(home()?.join(".cache")),
         };
         let own = environment::variable(name).map(PathBuf::from);
         own.or_else(|| Some(base()?.join(folder)))
@@ -347,7 +351,7 @@ fn led_safely(path: &Path, open: &[PathBuf]) -> Option<PathBuf> {
 fn is_inside(folder: &Path) -> bool {
     let names: Vec<String> = names(folder).collect();
     let mut above = (1..names.len()).map(|end| &names[..end]);
-    let mut secrets = secret_places(&environment::variable)
+    let mut secrets = secret_places()
         .into_iter()
         .filter_map(|it| fs::canonicalize(it).ok());
     above.any(|names| fixed_above(names).is_some())

@@ -33,8 +33,8 @@ pub(super) struct Guard {
     /// These folders and their real paths at the start of the turn, none below another. Each file that is read is compared
     /// with them.
     covered: Vec<PathBuf>,
-    /// The user's home, whose hidden files are start-up files and settings of other programs.
-    home: Option<PathBuf>,
+    /// The user's homes, whose hidden files are start-up files and settings of other programs.
+    homes: Vec<PathBuf>,
 }
 
 /// Reason why a place is guarded.
@@ -57,7 +57,7 @@ struct Step {
 }
 
 impl Guard {
-    pub(super) fn new(mut own: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+    pub(super) fn new(mut own: Vec<PathBuf>, homes: Vec<PathBuf>) -> Self {
         own.sort_unstable();
         own.dedup();
         let mut known = HashMap::new();
@@ -66,7 +66,11 @@ impl Guard {
         covered.sort_unstable();
         // After sorting, the content of a folder follows it directly.
         covered.dedup_by(|path, above| path.starts_with(above));
-        Self { own, covered, home }
+        Self {
+            own,
+            covered,
+            homes,
+        }
     }
 
     /// The reason why a place is guarded. `below` leads to it from an open folder: names of folders that need not exist,
@@ -94,11 +98,11 @@ impl Guard {
         if steps.iter().any(is_git_folder) {
             return Ok(Some(Guarded::Git));
         }
-        let home = self.home.as_ref().and_then(|home| fs::metadata(home).ok());
-        let home = home.map(|about| FileId::of(&about));
+        let homes = self.homes.iter().filter_map(|home| fs::metadata(home).ok());
+        let homes: Vec<FileId> = homes.map(|about| FileId::of(&about)).collect();
         let is_hidden = |step: &Step| {
             let name = step.below.first().map(|name| folded(name));
-            Some(step.id) == home && name.is_some_and(|name| name.starts_with('.'))
+            homes.contains(&step.id) && name.is_some_and(|name| name.starts_with('.'))
         };
         // In a workspace that is itself hidden in the home, only hidden names further down count.
         let hidden = steps.iter().take(levels + 1).any(is_hidden);
@@ -275,7 +279,7 @@ mod tests {
         }
         fs::hard_link(at("own/below/a"), at("a")).unwrap();
         fs::hard_link(at("mine"), at("mine too")).unwrap();
-        let guard = Guard::new(vec![at("own"), at("absent")], None);
+        let guard = Guard::new(vec![at("own"), at("absent")], Vec::new());
         let owns = |name: &str, most| {
             let about = fs::metadata(at(name)).unwrap();
             guard.owns_among(&about, most)

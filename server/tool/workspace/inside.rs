@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use aside_base::environment;
+use aside_base::homes::home;
 
 use super::{
     PathError, Workspace,
@@ -13,7 +13,7 @@ impl Workspace {
     /// Converts a path for opening beneath the root.
     pub(super) fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
         let outside = || PathError::Outside(path.to_owned());
-        let home = environment::variable("HOME").map(PathBuf::from);
+        let home = home();
         let ground = NameGround {
             exists: &|path| {
                 let beneath = self.beneath(path);

@@ -15,7 +15,6 @@
 //! | `write` | writes of whole files, and only over the expected content |
 
 use std::{
-    env,
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
@@ -31,6 +30,7 @@ use cap_std::{
 
 use aside_base::{
     digest::sha256,
+    homes::homes,
     incoming::PresentFile,
     secrets,
     system::{
@@ -201,7 +201,7 @@ impl Workspace {
             dir,
             path: real,
             given: path.to_owned(),
-            guard: Guard::new(Vec::new(), home()),
+            guard: Guard::new(Vec::new(), homes()),
             under_way: None,
             edits: Arc::default(),
         })
@@ -212,7 +212,7 @@ impl Workspace {
     #[must_use]
     pub fn with_own_folders(self, own: Vec<PathBuf>) -> Self {
         Self {
-            guard: Guard::new(own, home()),
+            guard: Guard::new(own, homes()),
             ..self
         }
     }
@@ -566,10 +566,6 @@ impl std::fmt::Debug for Workspace {
 /// Folds a name as a case-insensitive file system would.
 pub(super) fn folded_name(name: &OsStr) -> String {
     secrets::folded(name)
-}
-
-fn home() -> Option<PathBuf> {
-    env::var_os("HOME").map(PathBuf::from)
 }
 
 /// The reason for a prompt before a file is changed that `program` executes.

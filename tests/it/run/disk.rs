@@ -44,7 +44,10 @@ fn no_home_is_wrong_configuration_and_the_doctor_still_runs() {
     let world = TestWorld::new();
     let model = world.script(ANSWERS);
     let without = |args: &[&str]| {
-        let mut command = world.command(args);
+        // A user of whom the user database says nothing either.
+        let user = ["--unshare-user", "--uid", "54321", "--gid", "54321"];
+        let place = ["--dev-bind", "/", "/", ASIDE];
+        let mut command = world.within("bwrap", &[&user[..], &place, args].concat());
         command.env_remove("HOME").env_remove("XDG_STATE_HOME");
         start(&mut command).end()
     };

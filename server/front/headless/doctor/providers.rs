@@ -1,6 +1,6 @@
 //! Checks of providers and their keys.
 
-use std::{env, path::Path, time::Duration};
+use std::{env, time::Duration};
 
 use aside_base::{api::ApiKind, environment, open_places};
 use aside_config::{ModelId, Settings, hidden};
@@ -73,8 +73,8 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
 
 /// Whether a program that prints a key could be started; it is not.
 fn can_start(program: &str) -> bool {
-    let home = env::var_os("HOME").unwrap_or_else(|| "/".into());
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = open_places::known().program(program.as_ref(), Path::new(&home), &path);
+    let places = open_places::known();
+    let found = places.program(program.as_ref(), &places.start_folder(), &path);
     found.is_ok_and(|file| open_places::is_program(&file))
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{environment, private};
+use aside_base::{homes::home, private};
 use aside_session::conversation::Conversation;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ pub(super) async fn drawn(unwanted: &CancellationToken) {
 
 /// A path as a person types it.
 pub(super) fn typed(path: &Path) -> String {
-    let home = environment::variable("HOME").map(PathBuf::from);
+    let home = home();
     let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
     below.map_or_else(
         || path.display().to_string(),
