@@ -88,7 +88,7 @@ fn every_kind_of_message_has_a_file() {
     };
     check(
         "/params/update/kind",
-        "edit inquiry notice question reasoning retry steered text title toolCall toolOutput toolResult usage",
+        "edit inquiry notice question reasoning retry steered summary text title toolCall toolOutput toolResult usage",
     );
     check("/params/outcome", "cancelled completed failed interrupted");
     check(
