@@ -120,7 +120,13 @@ impl OpenPlaces {
     /// taken for the user's. The topmost folder where the home is missing or an open place.
     #[must_use]
     pub fn start_folder(&self) -> PathBuf {
-        let home = home().filter(|home| home.is_dir() && !self.hold(home));
+        self.start_folder_of(home())
+    }
+
+    /// [`Self::start_folder`] for this home.
+    #[must_use]
+    pub fn start_folder_of(&self, home: Option<PathBuf>) -> PathBuf {
+        let home = home.filter(|home| home.is_dir() && !self.hold(home));
         home.unwrap_or_else(|| PathBuf::from("/"))
     }
 

@@ -6,7 +6,6 @@ import type { Answer, Prompt } from './wire';
 import { offers } from './offers';
 import {
   ALLOW_TOOLS,
-  allowing,
   declineWithNote,
   GRACE,
   PAGE,
@@ -193,7 +192,7 @@ export class Prompts {
       this.shown = { done, off };
       const answer = await done;
       if (answer && !over.isCancellationRequested) {
-        settle(answer === ALLOW_TOOLS ? allowing(prompt) : answer);
+        settle(answer === ALLOW_TOOLS ? { action: 'answer', answer: 'once' } : answer);
         // The server then answers the other prompts about these tools.
         if (answer === ALLOW_TOOLS) await allowAll();
         return (this.attends = true);

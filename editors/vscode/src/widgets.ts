@@ -56,12 +56,6 @@ export const permission = (prompt: Prompt, answer: string): string | undefined =
     ? 'Make All Edits of This Turn'
     : PERMISSIONS[answer];
 
-/** The answer that is on record where the user allows all tools of the editor: for good, where that is offered. */
-export const allowing = ({ answerType }: Prompt): Answer => {
-  const lasts = answerType.type === 'select' && answerType.options.includes('always');
-  return { action: 'answer', answer: lasts ? 'always' : 'once' };
-};
-
 const ALL_THAT_READ = 'Always Run the Editor’s Tools';
 const REFUSED = 'No';
 const REFUSED_WITH_NOTE = 'No, with a Note…';

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{lock, open_places};
+use aside_base::{homes::home, lock, open_places};
 use aside_config::{
     hidden::is_variable,
     known::{BEARER, KnownProvider},
@@ -214,10 +214,12 @@ impl Keys {
             return Err("names no program".to_owned());
         };
         let kept = |name: &&str| Some((OsString::from(name), OsString::from((self.env)(name)?)));
+        let named = (self.env)("HOME").map(PathBuf::from);
+        let home = named.filter(|home| home.is_absolute()).or_else(home);
         let program = Quiet {
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
-            cwd: open_places::known().start_folder(),
+            cwd: open_places::known().start_folder_of(home),
             env: KEY_PROGRAM_VARIABLES.iter().filter_map(kept).collect(),
             time: TIME_LIMIT,
             most: MAX_KEY,

@@ -77,8 +77,10 @@ impl Held {
     fn of(client: &Client, world: &TestWorld) -> Self {
         let pid = client.id();
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
-        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-        let kib: usize = pss.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+        // Pages of files count by how many processes have them, which is up to who else runs.
+        let mut lines = rollup.lines();
+        let own = lines.find_map(|line| line.strip_prefix("Pss_Anon:"));
+        let kib: usize = own.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
         Self {
             bytes: kib * 1024,
             threads: count(pid, "task"),

@@ -26,6 +26,13 @@ const complaints = [];
 const realError = vscode.window.showErrorMessage;
 vscode.window.showErrorMessage = (message, ...more) => (complaints.push(message), realError(message, ...more));
 
+/** Takes out what the extension says where a provider rejects the key or the model. */
+const isRejected = async () => {
+  await until('the complaint', () => complaints.length);
+  assert.match(complaints.join(), /^Aside: [^,]* the key or the model is rejected; choose another with --model$/);
+  complaints.length = 0;
+};
+
 const aside = () => {
   const { status, threads, prompts, shown } = vscode.extensions.getExtension('aside.aside').exports ?? {};
   return { status: status?.(), threads: threads?.(), prompts: prompts?.(), shown: shown?.() };
@@ -153,4 +160,4 @@ async function closeAll() {
   await run('workbench.action.closeAllEditors');
 }
 
-module.exports = { accept, ask, aside, assert, body, closeAll, complaints, debugInformation, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, stopClock, test, tests, textOf, turnTo, until, uri, useServer, vscode, withModal };
+module.exports = { accept, ask, aside, assert, body, closeAll, complaints, debugInformation, ended, escape, fs, instead, isRejected, path, press, prompt, read, root, run, says, show, stopClock, test, tests, textOf, turnTo, until, uri, useServer, vscode, withModal };

@@ -1,4 +1,4 @@
-const { accept, ask, aside, assert, ended, instead, prompt, run, says, show, stopClock, test, textOf, until, useServer, vscode } = require('../kit');
+const { accept, aside, ask, assert, ended, instead, isRejected, prompt, run, says, show, stopClock, test, textOf, until, useServer, vscode } = require('../kit');
 
 test('the setting is taken back', () => useServer(process.env.ASIDE));
 
@@ -17,6 +17,7 @@ test('a message while Aside works is added to the turn', async () => {
 test('a question comes up by itself for a person who just replied, and takes no key that was on its way', async () => {
   const thread = await ask('Tell me nothing');
   await ended(thread, 'failed');
+  await isRejected();
   let shown;
   const caught = (real) => () => (shown = real());
   await instead('createQuickPick', caught, () => stopClock(async (pass) => {
@@ -37,6 +38,7 @@ test('a question does not come up where the person went back to the text', async
   const editor = await show('notes.md');
   const thread = await ask('Tell me nothing');
   await ended(thread, 'failed');
+  await isRejected();
   let shown = 0;
   const counted = (real) => () => (shown++, real());
   await instead('createQuickPick', counted, async () => {

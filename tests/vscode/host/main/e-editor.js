@@ -41,14 +41,14 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   await run('aside.reply', { thread, text: 'Look once more' });
   await ended(thread);
   await says(thread, 'I looked again.');
-  // Who answered is on record: the person for the first call, whose tool always runs from now on, and the configuration for the others.
+  // Who answered is on record: the person for the first call, and the configuration for the four others.
   const choose = () => async (items) => (await items).find(({ label }) => label === 'Look everywhere');
   await instead('showQuickPick', choose, () => run('aside.openTranscript'));
   const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
   await until('the record', isRecord);
   const record = vscode.window.activeTextEditor.document.getText();
-  assert.equal(record.match(/\*\*The user answered:\*\* always/g)?.length, 1);
-  assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 3);
+  assert.equal(record.match(/\*\*The user answered:\*\* once/g)?.length, 1);
+  assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 4);
   await settings().update('conversation.tools', undefined, vscode.ConfigurationTarget.Global);
 });
 

@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, fs, instead, path, prompt, read, run, says, show, test, turnTo, until, uri, vscode, withModal } = require('../kit');
+const { aside, ask, assert, ended, fs, instead, isRejected, path, prompt, read, run, says, show, test, turnTo, until, uri, vscode, withModal } = require('../kit');
 
 /** Chooses in a list by label, and gives what it had. */
 async function choosing(label, during) {
@@ -51,6 +51,7 @@ test('the model is picked from those of the server, holds in this workspace, and
   assert.deepEqual(written(), before, 'no setting of all windows is written');
   const thread = await ask('Tell me nothing');
   await ended(thread, 'failed');
+  await isRejected();
 });
 
 test('the walkthrough has four steps, and its tour plays them without a model', async () => {
