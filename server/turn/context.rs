@@ -42,7 +42,7 @@ pub(crate) struct Context {
     model_text: ModelText,
     /// State folded from everything that was recorded.
     pub(crate) history: TurnHistory,
-    /// How full the conversation is for its model.
+    /// Tokens of the conversation, and the summaries that failed in a row.
     pub(crate) fullness: Fullness,
     pub(crate) now: Time,
     pub(crate) step: u32,

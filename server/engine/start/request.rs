@@ -139,8 +139,8 @@ impl TurnRequest {
 }
 
 impl TurnStart {
-    /// What a person typed: a message, or [`COMPACT`] with words that say what a summary has to keep. With `undo` in their
-    /// place, the last summary is taken back.
+    /// A request from a person's text: a message, or [`COMPACT`] with words that say what a summary has to keep. With
+    /// `undo` in their place, the last summary is taken back.
     pub fn typed(text: String, attachments: Vec<AttachedFile>) -> Self {
         let words = text.trim_start().strip_prefix(COMPACT);
         let words = words.filter(|words| !words.starts_with(|c: char| !c.is_whitespace()));

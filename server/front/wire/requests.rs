@@ -383,10 +383,10 @@ pub struct McpItem {
     pub name: String,
     /// Whether its tools can be had.
     pub state: McpState,
-    /// Its address, or the program that is started.
+    /// Address, or program that is started; none where the settings have neither.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Its tools, sorted by name.
+    /// Tools by name; empty where the server cannot be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<McpToolItem>,
     /// Roughly the tokens that the descriptions of its tools need.
@@ -407,9 +407,9 @@ pub enum McpState {
     /// A setting turned it off.
     #[default]
     Off,
-    /// Its tools can be used.
+    /// The server is connected, and the model can call its tools.
     Ready,
-    /// It cannot be reached.
+    /// The server did not start or answer; the item has the reason.
     Failed,
 }
 

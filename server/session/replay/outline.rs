@@ -37,7 +37,7 @@ pub struct ConversationOutline {
     pub frozen: Option<Frozen>,
     /// Features that models refused, by model.
     pub learned: BTreeSet<(String, Refused)>,
-    /// How full the conversation is for its model.
+    /// Tokens of the conversation, and the summaries that failed in a row.
     pub fullness: Fullness,
     /// Ids of all turns.
     pub turns: HashSet<String>,

@@ -222,7 +222,7 @@ impl Transcript {
         fork
     }
 
-    /// How full the conversation is for its model.
+    /// Tokens of the conversation, and the summaries that failed in a row.
     #[must_use]
     pub fn fullness(&self) -> &Fullness {
         &self.fullness

@@ -49,7 +49,7 @@ pub struct Setup {
     pub client: Option<Client>,
     /// The sentences for the model.
     pub model_text: ModelText,
-    /// How full the conversation is for its model.
+    /// Tokens of the conversation, and the summaries that failed in a row.
     pub fullness: Fullness,
 }
 
