@@ -89,7 +89,7 @@ pub enum Command {
     /// List MCP servers, import them from other programs, and log in to them
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// List and revoke approvals: calls that you allowed for always in this workspace
+    /// List and revoke approvals: calls that run in this workspace without asking, because you chose "always"
     #[command(subcommand)]
     Approvals(Approvals),
     /// Check the key, the model, the sandbox and the programs that Aside needs, and advise on problems
@@ -155,7 +155,7 @@ pub struct RunArgs {
     /// Maximum duration of this turn, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub timeout: Option<Duration>,
-    /// Exit with code 3 if any call was refused, except by the mode given with --mode
+    /// Exit with code 3 if any call was refused; refusals that follow from --mode do not count
     #[arg(long)]
     pub strict: bool,
     /// Trust this workspace for this run, as `aside trust` does for good
@@ -204,7 +204,7 @@ pub enum Output {
 pub enum ConversationCommand {
     /// List the conversations of this workspace, the newest first
     List,
-    /// Print a conversation as Markdown
+    /// Print a conversation, in a pager on a terminal
     Show {
         /// Conversation to show [default: the newest]
         id: Option<String>,
@@ -212,7 +212,7 @@ pub enum ConversationCommand {
         #[arg(long)]
         last: bool,
     },
-    /// Export a conversation as Markdown
+    /// Write a conversation as Markdown, for other programs
     Export {
         /// Conversation to export [default: the newest]
         id: Option<String>,
@@ -281,9 +281,9 @@ pub enum McpCommand {
 /// Commands of `aside approvals`.
 #[derive(Debug, Subcommand)]
 pub enum Approvals {
-    /// List the calls that run here without asking again, because you allowed them for always
+    /// List the calls that run here without asking, because you chose "always"
     List,
-    /// Revoke an approval, from the next turn on
+    /// Revoke an approval, so that the next turn asks again
     Revoke {
         /// Approval to revoke: its id in the list, or the beginning of it
         approval: String,
@@ -516,7 +516,7 @@ impl Args for ToolDirectives {
                     format!("{error}; write -T -- to turn off all tools before the message")
                 }),
             })
-            .help("Turn a tool off; without a name, all tools that can be turned off together");
+            .help("Turn a tool off; without a name, all tools but those that the configuration keeps on");
         command.arg(on).arg(off)
     }
 
