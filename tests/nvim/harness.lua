@@ -89,6 +89,9 @@ function M.buffer(name) return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bu
 --- Neovim's own list, which the person's choices stand in for.
 M.select = vim.ui.select
 
+--- Whether Aside's own list is shown, which the person's choices stand in for, too.
+M.own_list = false
+
 --- What the person picks or types next, in order. `false` is Escape.
 M.choices = {}
 
@@ -107,6 +110,7 @@ local function stub_person()
     if choice == nil then choice = M.otherwise end
     return type(choice) == 'function' and choice(items) or choice
   end
+  M.own_list = false
   vim.ui.select = function(items, options, done)
     local texts = vim.tbl_map(options.format_item or tostring, items)
     local choice = following('select', options.prompt, texts)
@@ -343,6 +347,10 @@ function M.begin(out)
     local shown = dofile(M.plugin .. '/lua/aside/shown.lua')
     shown.pause = 0 -- nobody has to read it
     return shown
+  end
+  package.preload['aside.select'] = function()
+    local own = dofile(M.plugin .. '/lua/aside/select.lua')
+    return function(...) return (M.own_list and own or vim.ui.select)(...) end
   end
   vim.o.swapfile = false
   vim.o.showmode = false

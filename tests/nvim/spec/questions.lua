@@ -530,37 +530,74 @@ test('a question that is taken back in the moment in which it came is never show
   T.equal(answered, { action = 'cancel' })
 end)
 
-test('where a plugin shows messages, the answers stand below what they decide about, and not in a message over it', {
-  script = [=[
+local COMMAND = [=[
 [[reply]]
 when = { step = 1 }
 say = [{ call = "run_command", arguments = { command = "echo first; echo second" } }]
 [[reply]]
 say = [{ text = "Done." }]
-]=],
-}, function()
+]=]
+
+--- What is approved and its answers are on the screen together, in Aside's own list.
+---@param command string which shows both
+local function stands_below(command)
+  vim.ui.select, T.own_list, T.loud = T.select, true, true
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  for _, leave in ipairs({ 'q', '<Esc>', '<C-c>' }) do
+    vim.cmd(command)
+    local screen = T.screen()
+    T.has(screen, 'echo first; echo second')
+    for _, choice in ipairs({ '1: Run once', '4: No', '6: Later' }) do
+      T.has(screen, choice)
+    end
+    T.press(leave)
+    T.lacks(T.screen(), '1: Run once')
+    T.prompts(1)
+  end
+  vim.cmd(command)
+  T.press('4<CR>')
+  T.ended()
+  T.has(table.concat(T.beside(), '\n'), 'no (you)')
+  T.loud = false
+end
+
+test('where a plugin shows messages, the answers stand below what they decide about', { script = COMMAND }, function()
   local namespace, over = vim.api.nvim_create_namespace('plugin'), false
   vim.ui_attach(
     namespace,
     { ext_messages = true },
     function(event, kind) over = over or kind == 'confirm' or event == 'cmdline_show' end
   )
-  vim.o.cmdheight, vim.ui.select, T.loud = 0, T.select, true
+  vim.o.cmdheight = 0
+  stands_below('Aside answer')
+  vim.ui_detach(namespace)
+  vim.o.cmdheight = 1
+  T.equal(over, false)
+end)
+
+for _, height in ipairs({ 0, 1 }) do
+  local name = 'with a command line of %d rows, the answers stand below what they decide about'
+  test(name:format(height), { script = COMMAND }, function()
+    vim.o.cmdheight = height
+    stands_below('Aside answer')
+    vim.o.cmdheight = 1
+  end)
+end
+
+test('nothing is approved below a window that covers it, or in the list of a plugin', { script = COMMAND }, function()
+  T.own_list = true
   vim.cmd('Aside ask go')
   T.prompts(1)
   vim.cmd('Aside answer')
-  local screen = T.screen()
-  T.has(screen, 'echo first; echo second')
-  for _, choice in ipairs({ '1: Run once', '4: No', '6: Later' }) do
-    T.has(screen, choice)
-  end
-  T.press('q')
+  T.has(T.screen(), '1: Run once')
+  local place = { relative = 'editor', row = 2, col = 20, width = 30, height = 1, zindex = 250, style = 'minimal' }
+  local over = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place)
+  T.press('1<CR>')
+  T.has(T.screen(), 'A window covers what this is about')
   T.prompts(1)
-  vim.cmd('Aside answer')
-  T.press('4<CR>')
+  vim.api.nvim_win_close(over, true)
+  T.press('1<CR>')
   T.ended()
-  T.has(table.concat(T.beside(), '\n'), 'no (you)')
-  vim.ui_detach(namespace)
-  vim.o.cmdheight, T.loud = 1, false
-  T.equal(over, false)
+  T.has(table.concat(T.beside(), '\n'), 'yes, once (you)')
 end)

@@ -87,10 +87,6 @@ local function shown_by_plugin()
   return taken
 end
 
---- Whether messages are shown by a plugin or by another program, and not by Neovim.
----@return boolean
-function M.taken() return shown_outside() or vim.o.cmdheight == 0 and shown_by_plugin() end
-
 --- Writes lines over the last message, none of which is longer than the row: of one that is, Neovim would wait for Enter.
 ---@param lines string[]
 ---@param kept boolean whether they are in `:messages`

@@ -3,7 +3,9 @@ local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
 
-local M = {}
+local M = {
+  OVER = 210, -- `zindex` of a page about which a list asks: over messages, and what plugins show
+}
 
 --- Options of a window without anything that hides or adds.
 local PLAIN = {
@@ -73,6 +75,29 @@ function M.show(id, title, lines, options)
   return buf
 end
 
+--- Puts a page over what plugins show, while a list asks about it.
+function M.raise(id)
+  if wins[id] then vim.api.nvim_win_set_config(wins[id], { zindex = M.OVER }) end
+end
+
+--- Whether a window lies over a page, other than the one that the person is in.
+---@return boolean
+function M.is_covered(id)
+  local win = wins[id]
+  if not win then return false end
+  local top, left = require('aside.rows').corner(win)
+  local bottom, right = top + vim.api.nvim_win_get_height(win), left + vim.api.nvim_win_get_width(win)
+  local zindex = vim.api.nvim_win_get_config(win).zindex
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(other)
+    local options = vim.api.nvim_win_get_config(other)
+    if other == win or other == vim.api.nvim_get_current_win() or options.hide then return false end
+    if options.relative == '' or options.zindex < zindex then return false end
+    local at, border = vim.fn.win_screenpos(other), options.border and options.border ~= 'none' and 2 or 0
+    local height, width = vim.api.nvim_win_get_height(other) + border, vim.api.nvim_win_get_width(other) + border
+    return at[1] < bottom and at[1] + height > top and at[2] < right and at[2] + width > left
+  end)
+end
+
 --- Shows what is asked, and lets the person answer: at once where all of it is on the screen, else by a key.
 ---@param choices integer how many there are below
 function M.ask(id, title, lines, choices, answer)
@@ -89,7 +114,7 @@ function M.ask(id, title, lines, choices, answer)
   local seen = {} ---@type table<integer, true> lines that were on the screen
   local function look()
     local win = wins[id]
-    if not win or vim.api.nvim_win_get_buf(win) ~= buf then return end
+    if not win or vim.api.nvim_win_get_buf(win) ~= buf or M.is_covered(id) then return end
     for line = vim.fn.line('w0', win), vim.fn.line('w$', win) do
       seen[line] = true
     end

@@ -189,7 +189,7 @@ function M.trust()
     local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'
     select(
       { 'Leave it as it is', yes },
-      { prompt = 'Trust: ', kind = 'aside', format_item = tostring },
+      { prompt = 'Trust: ', kind = 'aside', format_item = tostring, page = 'trust' },
       function(choice)
         page.close('trust')
         if choice ~= yes then return end

@@ -205,6 +205,7 @@ local function choose(prompt, choices, done)
     prompt = log.short(('%s: %s'):format(prompt.label, prompt.text), vim.o.columns - 2) .. ' ',
     kind = 'aside',
     format_item = function(choice) return choice.text end,
+    page = prompt.kind == 'runTool' and prompt.promptId or nil,
   }, function(choice)
     local answer = choice and choice.answer
     if not answer then return done(false) end
@@ -219,7 +220,8 @@ local function bounds(prompt) return prompt.expects and (' (%s)'):format(prompt.
 --- Asks for a typed answer. The server rejects one that does not fit. A person who types nothing may decline.
 local function type_in(prompt, done)
   local kind, default = prompt.answerType.type, prompt.default
-  local label = ('%s: %s%s '):format(prompt.label, prompt.text, bounds(prompt))
+  -- All of it is on the page above, which a message of several lines would take the place of.
+  local label = log.short(('%s: %s%s'):format(prompt.label, prompt.text, bounds(prompt)), vim.o.columns - 20) .. ' '
   local function got(text)
     if text then return M.settle(prompt, given(kind == 'number' and tonumber(text) or text), done) end
     choose(prompt, { { text = 'Write an answer', answer = type_in } }, done)

@@ -1,12 +1,16 @@
---- Lets the person pick one of several: by `vim.ui.select`, which many plugins take over. Neovim's own asks in a message,
---- and a plugin that shows messages shows that over what is decided about; there, it is a list at the bottom.
+--- Lets the person pick one of several: by `vim.ui.select` where a plugin took that over, else in a list at the bottom.
+--- Neovim's own asks in a message, which may take the place of all windows. What is approved is always asked in the list:
+--- the page that it is about stands above it.
 local log = require('aside.log')
+local page = require('aside.page')
 
 --- Shows the list, and takes the cursor there.
 ---@param lines string[]
 ---@param prompt string
+---@param about? string the page that it is about, which has to be on the screen
 ---@param picked fun(at?: integer)
-local function show(lines, prompt, picked)
+local function show(lines, prompt, about, picked)
+  vim.cmd.stopinsert()
   local buf, rows = vim.api.nvim_create_buf(false, true), 0
   vim.bo[buf].bufhidden = 'wipe'
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
@@ -14,7 +18,7 @@ local function show(lines, prompt, picked)
   for _, line in ipairs(lines) do
     rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / vim.o.columns))
   end
-  local win = vim.api.nvim_open_win(buf, true, {
+  local options = {
     relative = 'editor',
     anchor = 'SW',
     row = vim.o.lines - vim.o.cmdheight - 1,
@@ -24,8 +28,10 @@ local function show(lines, prompt, picked)
     style = 'minimal',
     border = { '', '─', '', '', '', '', '', '' },
     title = (' %s '):format(vim.trim(prompt)),
-    zindex = 60,
-  })
+    zindex = page.OVER + 1,
+  }
+  local win = vim.api.nvim_open_win(buf, true, options)
+  if about then page.raise(about) end
   vim.wo[win][0].cursorline, vim.wo[win][0].wrap = true, true
   local over = false
   local function finish(at)
@@ -35,12 +41,21 @@ local function show(lines, prompt, picked)
     picked(at)
   end
   local function map(key, act) vim.keymap.set('n', key, act, { buffer = buf, nowait = true }) end
-  map('<CR>', function() finish(vim.fn.line('.')) end)
-  map('<Esc>', function() finish() end)
-  map('q', function() finish() end)
+  map('<CR>', function()
+    if not about or not page.is_covered(about) then return finish(vim.fn.line('.')) end
+    options.title = ' A window covers what this is about; answer when it is gone '
+    vim.api.nvim_win_set_config(win, options)
+  end)
+  for _, key in ipairs({ '<Esc>', '<C-c>', 'q' }) do
+    map(key, function() finish() end)
+  end
   -- The number of an answer goes there; Enter takes it.
-  for at = 1, math.min(#lines, 9) do
-    map(tostring(at), function() vim.api.nvim_win_set_cursor(win, { at, 0 }) end)
+  local number = ''
+  for digit = 0, 9 do
+    map(tostring(digit), function()
+      number = lines[tonumber(number .. digit)] and number .. digit or tostring(digit)
+      if lines[tonumber(number)] then vim.api.nvim_win_set_cursor(win, { tonumber(number), 0 }) end
+    end)
   end
   vim.api.nvim_create_autocmd(
     'WinLeave',
@@ -50,13 +65,13 @@ end
 
 ---@generic T
 ---@param items T[]
----@param options { prompt: string, kind: string, format_item: fun(item: T): string }
+---@param options { prompt: string, kind: string, format_item: (fun(item: T): string), page?: string }
 ---@param done fun(item?: T, at?: integer)
 return function(items, options, done)
-  if not log.is_neovims(vim.ui.select) or not log.taken() then return vim.ui.select(items, options, done) end
+  if not options.page and not log.is_neovims(vim.ui.select) then return vim.ui.select(items, options, done) end
   local lines = {}
   for at, item in ipairs(items) do
     lines[at] = ('%d: %s'):format(at, options.format_item(item))
   end
-  show(lines, options.prompt, function(at) done(at and items[at], at) end)
+  show(lines, options.prompt, options.page, function(at) done(at and items[at], at) end)
 end
