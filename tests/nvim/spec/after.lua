@@ -256,6 +256,17 @@ end)
 local SHORT =
   '[[reply]]\nwhen = { user = "shorten this", attached = "a.txt" }\ndelay_ms = 200\nsay = [{ text = \'{"text": "2 and 3"}\' }]'
 
+test('a rewrite that got no lines says so, and leaves them', {
+  files = { ['a.txt'] = OLD },
+  script = '[[reply]]\nrepeat = true\nsay = [{ text = "I would rather not." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('2Aside rewrite shorten this')
+  T.says('the model did not answer with lines')
+  T.lacks(T.said[#T.said], 'schema')
+  T.equal(T.buffer('a.txt') .. '\n', OLD)
+end)
+
 test('lines are rewritten at once, as one undo', { files = { ['a.txt'] = OLD }, script = SHORT }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('2,3Aside! shorten this')

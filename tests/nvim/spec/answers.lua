@@ -86,7 +86,7 @@ say = [{ text = "Done." }]
     T.has(T.screen(), ' comes here.')
     return items[1]
   end)
-  T.has(T.page(), '│ There is no `nowhere/to/be/found.txt`; create it with write_file.')
+  T.has(T.page(), '  There is no `nowhere/to/be/found.txt`; create it with write_file.')
 end)
 
 test('what a command printed is on the screen as it was printed, though it looks like markdown', {
@@ -199,6 +199,12 @@ test('a path in an answer is opened in the window of the code', {
   T.press('gf')
   T.equal({ vim.api.nvim_get_current_win(), vim.fn.bufname(), vim.fn.line('.') }, { code, 'b.txt', 2 })
   T.has(T.screen(), 'Look at b.txt')
+  -- The file that is there is not read again.
+  vim.cmd.normal({ 'x1G', bang = true })
+  vim.cmd('Aside')
+  vim.fn.search('txt:\\zs2')
+  T.press('gf')
+  T.equal({ vim.fn.bufname(), vim.fn.line('.'), vim.fn.getline(2), vim.bo.modified }, { 'b.txt', 2, 'wo', true })
 end)
 
 test('a change of a file that no window shows is shown in that of the code, also from the pane, which may be alone', {
@@ -377,10 +383,10 @@ say = [{ text = "Done." }]
   end
   T.ended()
   T.has(T.page(), '`Edit a.txt, line 5`')
-  T.has(T.page(), '`edit_file: Edit a.txt, line 2?`')
+  T.has(T.page(), '`Edit a.txt, line 2?`')
   T.equal(vim.tbl_filter(function(line) return line:find('you') ~= nil end, T.beside()), {
-    '`edit_file: no (you)',
-    '`edit_file: yes, once (you)',
+    '`Edit no (you)',
+    '`Edit yes, once (you)',
   })
 end)
 

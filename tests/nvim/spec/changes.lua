@@ -391,10 +391,18 @@ test('a turn is undone', {
   asks_and_turns_to_it()
   T.press('gY')
   T.ended()
-  vim.cmd('Aside undo')
+  -- Out of sight, turns that changed files are offered, with when and what.
+  vim.cmd('Aside! ask nothing')
+  T.prompts(1)
+  vim.cmd('Aside cancel')
+  T.ended()
+  vim.cmd('Aside hide')
+  T.picks('Aside undo', false)
+  T.equal(T.shown[#T.shown].items, { 'go · just now · a.txt' })
+  T.picks('Aside undo', 'go · just now · a.txt')
   T.wait('it is said', function() return T.said[#T.said] == 'Aside: put back a.txt' end)
   -- It did change a file, which is as it was.
-  vim.cmd('Aside undo')
+  T.picks('Aside undo', 'go · just now · a.txt')
   T.wait('it is said', function() return T.said[#T.said] == 'Aside: nothing of the turn is left to put back' end)
   T.equal(T.buffer('a.txt') .. '\n', OLD)
   T.equal(T.text('a.txt') .. '\n', OLD)
@@ -419,4 +427,94 @@ test('a file that another program changed is not written over, and nothing is as
   vim.bo.readonly = true
   _, why = save(nil, { uri = vim.uri_from_bufnr(0) })
   T.equal(why and why.message, "'readonly' is set")
+end)
+
+--- A turn that makes these edits of a file in one step.
+local function edits(name, ...)
+  local calls = {}
+  for _, edit in ipairs({ ... }) do
+    local call = '{ call = \'edit_file\', arguments = { path = \'%s\', old_text = "%s", new_text = "%s" } },'
+    calls[#calls + 1] = call:format(name, edit[1], edit[2])
+  end
+  return ([=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "%s" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+%s
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=]):format(name, table.concat(calls, '\n'))
+end
+
+--- How many windows float.
+local function floats()
+  return #vim.tbl_filter(
+    function(win) return vim.api.nvim_win_get_config(win).relative ~= '' end,
+    vim.api.nvim_tabpage_list_wins(0)
+  )
+end
+
+test('each of several changes of a file is shown in it, whichever the person turns to', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', { 'one', '1' }, { 'four', '4' }, { 'eight', '8' }),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  local open = T.prompts(3)
+  local lines = {}
+  for _ = 1, 3 do
+    vim.cmd('Aside answer')
+    T.draw()
+    T.equal({ floats(), vim.fn.bufname() }, { 0, 'a.txt' })
+    T.has(T.screen(), 'gy take')
+    lines[#lines + 1] = vim.fn.line('.')
+  end
+  table.sort(lines)
+  T.equal(lines, { 1, 4, 8 })
+  for left = #open, 1, -1 do
+    T.draw()
+    T.equal({ floats(), vim.fn.bufname() }, { 0, 'a.txt' })
+    T.press('gy')
+    if left > 1 then
+      T.wait(
+        'the next one follows',
+        function() return #require('aside.prompt').open() == left - 1 and vim.fn.maparg('gy', 'n') ~= '' end
+      )
+    end
+  end
+  T.ended()
+  T.equal(T.text('a.txt'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n8')
+end)
+
+test('what was decided of a change stays when the person turns to it again, and is taken back by the other key', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW),
+}, function()
+  asks_and_turns_to_it()
+  T.draw()
+  T.press('gy')
+  vim.cmd('Aside answer')
+  T.draw()
+  T.has(T.screen(), '1 of 2 · taken')
+  T.equal(vim.fn.line('.'), 7, 'it goes to what is not decided')
+  T.press('[h')
+  T.draw()
+  T.has(T.screen(), 'gn leave after all')
+  T.press('gn')
+  T.equal(vim.fn.line('.'), 7)
+  T.has(table.concat(drawn(), '\n'), '1: gy show again · ]h next')
+  T.press('[h')
+  T.draw()
+  T.press('gy')
+  T.draw()
+  T.has(T.screen(), '+ 2')
+  T.press('gy')
+  T.draw()
+  T.press('gn')
+  T.ended()
+  T.equal(T.text('a.txt'), 'one\n2\nthree\nfour\nfive\nsix\nseven\neight')
 end)

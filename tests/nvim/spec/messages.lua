@@ -75,7 +75,7 @@ test('what the samples answer is shown, and each method of the plugin has sample
   vim.cmd('Aside steer and this')
   vim.cmd('Aside cancel')
   vim.cmd('Aside undo')
-  T.says('put back /home/ada/demo/src/main.rs; what its commands')
+  T.says('put back /home/ada/demo/src/main.rs; what commands of')
   require('aside.turn').resume({ conversationId = 'c-2f1' })
   require('aside.prompt').load()
   T.equal(require('aside.prompt').open()[1].text, 'Ship it?')

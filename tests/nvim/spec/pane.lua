@@ -190,7 +190,7 @@ say = [{ text = "It is one." }]
   T.equal(vim.bo.filetype, 'aside-message', 'at once, while the server starts')
   T.wait('it is read', function() return T.page() ~= '' end)
   -- Why a call failed is said below it where no room is beside it.
-  T.equal(T.page():gsub('│ There is no[^\n]*\n', ''), page)
+  T.equal(T.page():gsub('  There is no[^\n]*\n', ''), page)
   local function begins(text) return text:sub(1, 30) end
   T.equal(vim.tbl_map(begins, T.beside()), vim.tbl_map(begins, beside))
   opens('Aside! pane')

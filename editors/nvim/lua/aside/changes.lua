@@ -256,8 +256,7 @@ function M.review()
   local here = vim.iter(all):find(function(file) return client.buffer(file.uri) == buf end) or all[1]
   local name = vim.uri_to_fname(here.uri)
   if client.buffer(here.uri) ~= buf then
-    client.to_code()
-    vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.')))
+    client.open(name)
     buf = vim.api.nvim_get_current_buf()
   end
   require('aside.pane').clear()

@@ -96,6 +96,14 @@ function M.to_code()
   vim.bo.bufhidden = 'wipe'
 end
 
+--- Shows a file in the window of the code. One that is there already is not read again.
+---@param name string
+function M.open(name)
+  M.to_code()
+  local is_there = vim.api.nvim_buf_get_name(0) == vim.fn.fnamemodify(name, ':p')
+  if not is_there then vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.'))) end
+end
+
 --- The folder to work in.
 function M.root(buf) return is_file(buf) and vim.fs.root(buf, config.get().root_markers) or vim.fn.getcwd() end
 

@@ -211,14 +211,23 @@ function M.write(id, text, acts)
   vim.cmd('startinsert!')
 end
 
---- `gf` on a path in an answer opens it in the window of the code, at the line that is named behind it.
+--- The path under the cursor, and the line that is named behind it, where the cursor may be, too.
+---@return string name
+---@return string? line
+local function path_here()
+  local text, column = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2] + 1
+  for first, name, line, last in text:gmatch('()([^%s`"\'()%[%]:]+):(%d+)()') do
+    if first <= column and column < last then return name, line end
+  end
+  return vim.fn.expand('<cfile>') --[[@as string]]
+end
+
+--- `gf` on a path in an answer goes to it in the window of the code, at the line that is named behind it.
 function M.map_paths(buf)
   vim.keymap.set('n', 'gf', function()
-    local name = vim.fn.expand('<cfile>') --[[@as string]]
-    local line = vim.api.nvim_get_current_line():match(vim.pesc(name) .. ':(%d+)')
+    local name, line = path_here()
     if vim.fn.filereadable(name) ~= 1 then return log.say('there is no file ' .. name, 'WarningMsg') end
-    client.to_code()
-    vim.cmd.edit(vim.fn.fnameescape(name))
+    client.open(name)
     if line then vim.cmd('silent! ' .. line) end
   end, { buffer = buf, desc = 'Aside: opens the file in the window of the code' })
 end

@@ -14,6 +14,7 @@ local M = {
 ---@class aside.Review
 ---@field prompt aside.Prompt
 ---@field base string the text that the hunks are for
+---@field offered string the text that the server showed them for
 ---@field ours string the text that the file has, if none but Aside changed it
 ---@field hunks aside.Hunk[]
 ---@field shown? aside.Shown where it is
@@ -82,6 +83,17 @@ function Review:erase()
   self.shown, self.answers = nil, nil
 end
 
+--- Goes on with the same hunks in a text that was changed elsewhere: what was decided of them stays.
+---@param base string
+---@param hunks aside.Hunk[]
+function Review:take_up(base, hunks)
+  if base == self.base then return end
+  for at, hunk in ipairs(hunks) do
+    hunk.take = (self.hunks[at] or {}).take
+  end
+  self.base, self.hunks = base, hunks
+end
+
 --- Draws it in its file, if that is open and has no other change drawn in it.
 ---@return boolean
 function Review:draw_inline()
@@ -98,10 +110,10 @@ function Review:draw_inline()
   end)
   self:erase()
   page.close(self.prompt.promptId)
-  self.base, self.hunks = base, hunks
+  self:take_up(base, hunks)
   -- A replacement of one text is the same wherever that is; any other change is of the text that the model knows.
   local moved = base ~= self.ours and (self.prompt.tool.name == 'edit_file' and MOVED or CHANGED)
-  shown = Shown.new(buf, hunks, label_of(self.prompt) .. (moved and ' · ' .. moved or ''))
+  shown = Shown.new(buf, self.hunks, label_of(self.prompt) .. (moved and ' · ' .. moved or ''))
   self.shown = shown
   local check = vim.schedule_wrap(function()
     if self.shown == shown and text_of(buf, self.prompt.preview) ~= base then self:follow() end
@@ -124,7 +136,7 @@ end
 function M.offer(prompt)
   if prompt.resumable or not prompt.preview or prompt.preview.kind ~= 'diff' then return end
   local review = setmetatable({ prompt = prompt, hunks = hunks_of(prompt) }, Review)
-  review.base, review.ours = prompt.preview.old, prompt.preview.old
+  review.base, review.ours, review.offered = prompt.preview.old, prompt.preview.old, prompt.preview.old
   M.reviews[prompt.promptId] = review
   M.list(require('aside.prompt').open(), true)
   review:draw_inline()
@@ -182,7 +194,8 @@ end
 ---@param text? string the new text, where it is not the one that was proposed
 function Review:settle(answer, text)
   if self.release then self.release() end
-  local decision = { action = 'answer', answer = answer, newText = text }
+  local base = text and self.base ~= self.offered and self.base or nil
+  local decision = { action = 'answer', answer = answer, newText = text, oldText = base }
   if answer ~= 'no' then require('aside.changes').approve(self.prompt) end
   require('aside.prompt').settle(self.prompt, decision, self.done)
 end
@@ -240,11 +253,22 @@ function Review:may_decide(all)
     log.say(rest > 0 and more:format(rest) or 'all of this was on the screen; decide now', 'WarningMsg')
     return false
   end
+  local left = self.hunks[unread].take == false
   self.hunks[unread].take = nil
   self.shown:draw()
   self:go(unread)
-  log.say('not all of this was on the screen; read it, then decide', 'WarningMsg')
+  if not left then log.say('not all of this was on the screen; read it, then decide', 'WarningMsg') end
   return false
+end
+
+--- The next hunk that is not decided, from one on.
+---@param from integer
+---@return integer?
+function Review:undecided(from)
+  for number = 0, #self.hunks - 1 do
+    local at = (from - 1 + number) % #self.hunks + 1
+    if self.hunks[at].take == nil then return at end
+  end
 end
 
 function Review:decide(take)
@@ -253,10 +277,7 @@ function Review:decide(take)
   self.hunks[here].take = take
   if self:conclude() then return end
   self.shown:draw()
-  for number = 0, count - 1 do
-    local at = (here + number) % count + 1
-    if self.hunks[at].take == nil then return self:go(at) end
-  end
+  self:go(assert(self:undecided(here % count + 1)))
 end
 
 --- The action of each key.
@@ -324,9 +345,7 @@ function Review:on_page()
   local prompt, answers = self.prompt, self.answers
   local preview = prompt.preview
   local base, hunks, _, stale = proposal(prompt)
-  if base ~= self.base then
-    self.base, self.hunks = base, hunks
-  end
+  self:take_up(base, hunks)
   local width, tabstop = vim.o.columns - 7, vim.bo[client.buffer(preview.uri) or 0].tabstop
   local lines, places = Shown.lay_out(base, self.hunks, width, tabstop)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
@@ -364,6 +383,11 @@ function Review:edit()
   local all = vim.tbl_map(function(hunk) return vim.tbl_extend('force', hunk, { take = true }) end, self.hunks)
   local base, name = self.base, vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
   local dos = preview.old:find('\r\n', 1, true) ~= nil
+  local here = self.shown:here()
+  local line = self.hunks[here].first -- in the proposal
+  for at = 1, here - 1 do
+    line = line + #self.hunks[at].added - #self.hunks[at].removed
+  end
   ---@param text string
   local function fill(text, title)
     local buf = vim.api.nvim_get_current_buf()
@@ -382,6 +406,7 @@ function Review:edit()
   vim.cmd('rightbelow vertical new')
   local buf = fill(diff.compose(base, preview.new, all), 'proposal')
   vim.bo[buf].buftype = 'acwrite'
+  vim.cmd(('silent! normal! %dGzvzz'):format(line))
   log.say('write it as it should be; :w shows it as the proposal, :q! leaves it as it was')
   local tab, over = vim.api.nvim_get_current_tabpage(), false
   --- Goes back to where the person was, with the change on the screen.
@@ -422,7 +447,14 @@ end
 function M.start(prompt, done)
   local review = M.reviews[prompt.promptId]
   review.done = done
-  vim.iter(review.hunks):each(function(hunk) hunk.take = nil end)
+  -- Another change of the file makes room.
+  local buf = client.buffer(prompt.preview.uri)
+  for _, other in pairs(M.reviews) do
+    if other ~= review and other.shown and other.shown.buf == buf then
+      review.answers, other.answers = review.answers or other.answers, nil
+      other:erase()
+    end
+  end
   if review:draw_inline() then
     local win = vim.fn.bufwinid(review.shown.buf)
     if win > 0 then
@@ -434,7 +466,7 @@ function M.start(prompt, done)
   else
     review:on_page()
   end
-  review:turn_to(1)
+  review:turn_to(review:undecided(1) or 1)
 end
 
 --- Whether a prompt is about lines of a file.

@@ -105,13 +105,15 @@ end
 
 --- The text above a hunk.
 ---@return string[] rows
----@return boolean keys whether they stand there
+---@return boolean keys whether those stand there that decide about what is shown
 function Shown:header(at)
   local columns, gutter = self:columns()
   local take, keys = self.hunks[at].take, nil
   local text = ('%s · %d of %d'):format(self.label, at, #self.hunks)
   if take ~= nil then
     text = text .. (take and ' · taken' or ' · left out')
+    local back = take and { 'reject', 'leave after all' } or { 'accept', 'show again' }
+    keys = self.live and config.hint({ back, { 'next', 'next' } }) or nil
   elseif not self.live then
     text = text .. ' · :Aside answer'
   elseif self.made then
@@ -136,7 +138,7 @@ function Shown:header(at)
   end
   local all = rows.words(text, columns - gutter)
   vim.list_extend(all, keys and rows.words(keys, columns - gutter) or {})
-  return vim.tbl_map(function(row) return (' '):rep(gutter) .. row end, all), keys ~= nil
+  return vim.tbl_map(function(row) return (' '):rep(gutter) .. row end, all), keys ~= nil and take ~= false
 end
 
 ---@param options vim.api.keyset.set_extmark

@@ -10,6 +10,12 @@ local function seconds_of(time)
   return vim.fn.strptime('%Y-%m-%dT%H:%M:%S', time:sub(1, 19)) - shift
 end
 
+--- The time as the server tells it.
+---@return string RFC 3339
+function M.now()
+  return os.date('!%Y-%m-%dT%H:%M:%SZ') --[[@as string]]
+end
+
 --- A time on the clock of the person.
 ---@param time string RFC 3339
 ---@return string

@@ -15,6 +15,9 @@ local M = {}
 ---@field conversation? string
 ---@field view aside.View
 ---@field running boolean
+---@field unfit? string
+---@field changed table<string, true> names of the files that it changed
+---@field begun string the time, as the server tells times
 ---@field done? fun(outcome: string, structured?: table)
 
 local turns = {} ---@type table<string, aside.Turn>
@@ -24,7 +27,7 @@ local told ---@type aside.View? the answer out of sight of which it was said las
 --- A turn that runs; one that was interrupted runs again.
 ---@return aside.Turn
 local function begin(view, id, conversation)
-  local turn = turns[id] or { id = id, conversation = conversation, view = view }
+  local turn = turns[id] or { id = id, conversation = conversation, view = view, changed = {}, begun = time.now() }
   -- A page that was left, or wiped out, is another one by now.
   turns[id], latest[view], turn.view, turn.running = turn, turn, view, true
   view:begin_turn(id)
@@ -146,6 +149,7 @@ end
 ---@field missing? string[] words after `@` that name nothing
 ---@field choice? string of tools
 ---@field schema? table which the answer has to fit
+---@field unfit? string what is said where it does not
 ---@field done? fun(outcome: string, structured?: table)
 ---@field undelivered? fun() the message did not come to the server
 
@@ -160,7 +164,7 @@ local function start(ask, root)
   require('aside.prompt').remember(view.conversation)
   if not view.hidden then view:show() end
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
-  turn.done = ask.done
+  turn.done, turn.unfit = ask.done, ask.unfit
   client.request('aside/turn/start', {
     message = ask.message,
     attachments = ask.attachments,
@@ -272,7 +276,7 @@ function M.cancel()
   local hidden = #running == 1 and not seen() and running[1]
   local function cancel(turn, done) client.request('aside/turn/cancel', { turnId = turn.id }, done) end
   if not hidden then return tell('Cancel: ', cancel) end
-  cancel(hidden, function() log.say('cancelled: ' .. log.short(hidden.view.title, 60)) end)
+  cancel(hidden, function() log.say('cancelled, out of sight: ' .. log.short(hidden.view.title, 60)) end)
 end
 
 ---@param turn aside.Turn
@@ -282,7 +286,7 @@ local function undo(turn)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'nothing of the turn is left to put back'
     changes.forget(result.files)
     require('aside.tools').tell(result.files)
-    log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
+    log.say(what .. (result.untracked and '; what commands of the turn changed is not known' or ''))
     vim.cmd('silent! checktime')
   end)
 end
@@ -294,7 +298,16 @@ function M.undo()
   local turn = vim.iter(lasts):find(function(turn) return turn.view == visible end)
   if turn or #lasts == 1 and not visible then return undo(turn or lasts[1]) end
   if #lasts == 0 then return log.say('no turn was started here; its files are as they were', 'WarningMsg') end
-  which('Undo: ', lasts, undo)
+  ---@param last aside.Turn
+  local function item(last)
+    local files = vim.tbl_keys(last.changed)
+    table.sort(files)
+    local title, age = log.short(last.view.title, 40), time.age(last.begun)
+    return { name = ('%s · %s · %s'):format(title, age, log.short(table.concat(files, ', '), 60)), turn = last }
+  end
+  local able = vim.tbl_filter(function(each) return next(each.changed) ~= nil end, lasts)
+  if #able == 0 then return log.say('no turn out of sight changed a file', 'WarningMsg') end
+  which('Undo: ', vim.tbl_map(item, able), function(picked) undo(picked.turn) end)
 end
 
 ---@param item { conversationId: string, title?: string }
@@ -400,6 +413,9 @@ function M.update(params)
   if file then log.say(file .. ' was not changed as you said; the answer has the reason', 'WarningMsg') end
   if update.kind ~= 'edit' then return end
   changes.made(id, update)
+  for _, change in ipairs(update.changes) do
+    turn.changed[vim.fs.basename(vim.uri_to_fname(change.uri))] = true
+  end
   require('aside.tools').tell(vim.tbl_map(function(change) return change.uri end, params.update.changes))
 end
 
@@ -414,7 +430,8 @@ function M.complete(params)
   for _, refusal in ipairs(params.refusals) do
     turn.view:note(refusal.text .. (HINTS[refusal.reason] or ''))
   end
-  if outcome == 'failed' then return fail(turn, params.error.message) end
+  local failure = params.error or {}
+  if outcome == 'failed' then return fail(turn, failure.code == 'schema' and turn.unfit or failure.message) end
   over(turn, outcome, params.structured)
 end
 

@@ -16,7 +16,7 @@ local function asked(call) return 'inquiry ' .. call end
 ---@param text string beside it
 ---@param whole string? below it; the same without one
 local function spell_out(view, id, text, whole)
-  if not view:has_room(id, text) then view:output(id, ended(whole or text)) end
+  if not view:has_room(id, text) then view:output(id, ended(whole or text), true) end
 end
 
 --- What of the model's window the conversation takes, and what it cost.
@@ -49,8 +49,8 @@ local kinds = {
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local said = log.short(summary[1], 100)
     local sign = vim.startswith(said, SIGNS[status]) and said or SIGNS[status] .. ' ' .. said
-    -- Why it failed is said whole.
-    if status ~= 'ok' and #summary == 1 then spell_out(view, update.callId, sign, summary[1]) end
+    -- Why it failed is said whole, and not in a fold.
+    if status ~= 'ok' then spell_out(view, update.callId, sign, summary[1]) end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
@@ -60,7 +60,9 @@ local kinds = {
     else
       -- The line that said that a model is asked becomes that of the question.
       view:rename(asked(update.callId), update.promptId)
-      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
+      -- Whether a call may run is asked of what its own line says.
+      local about = update.promptKind == 'runTool' and update.text or ('%s: %s'):format(update.label, update.text)
+      view:line(update.promptId, about, true)
     end
   end,
   inquiry = function(view, update)

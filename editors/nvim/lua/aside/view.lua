@@ -10,7 +10,7 @@ local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
 local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
 local TITLE = 10 -- columns of a title, at least
-local FOLDED = '│ '
+local FOLDED, OPEN = '│ ', '  ' -- before lines below that of a tool
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
 local namespace = vim.api.nvim_create_namespace('aside.view')
@@ -465,7 +465,8 @@ function View:retitle(line, text)
 end
 
 --- Output of a tool, below its line.
-function View:output(id, text)
+---@param open? boolean not in a fold
+function View:output(id, text, open)
   local line = self.lines[id]
   if not line or line.lines >= OUTPUT then return end
   local lines = vim.split(line.partial .. text:gsub('\27%[[%d;?]*%a', ''):gsub('\r', ''), '\n')
@@ -475,11 +476,11 @@ function View:output(id, text)
     lines = vim.list_slice(lines, 1, OUTPUT - line.lines - 1)
     lines[#lines + 1] = '… and more'
   end
-  lines = vim.tbl_map(function(one) return FOLDED .. one end, lines)
+  lines = vim.tbl_map(function(one) return (open and OPEN or FOLDED) .. one end, lines)
   self:flush()
   local row = self:row(line) + line.lines + 1
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
-  line.lines, self.folded = line.lines + #lines, self.folded + #lines
+  line.lines, self.folded = line.lines + #lines, self.folded + (open and 0 or #lines)
 end
 
 --- Marks a running line as over.
