@@ -89,7 +89,7 @@ local function try(name, prepare)
     'the answer',
     [[
     local view = require('aside.view').of()
-    return table.concat(vim.api.nvim_buf_get_lines(view.buf, 0, -1, true), ' '):find('**Tabs** it is.', 1, true) ~= nil]]
+    return table.concat(vim.api.nvim_buf_get_lines(view.buf, 0, -1, true), ' '):find('Tabs it is.', 1, true) ~= nil]]
   )
   wait('the help', "return pcall(vim.cmd, 'help aside') and vim.bo.filetype == 'help'")
   vim.fn.jobstop(terminal)

@@ -432,7 +432,7 @@ test('checkhealth says what is there and what to do', {
     'found by vim.g.aside.server',
     'state directory',
     'the server runs for ' .. T.workspace,
-    'WARNING The workspace is not trusted',
+    'is not trusted, so only tools',
     ':Aside trust shows what trust means',
     'model: rehearsal/',
     'aside.log',
@@ -440,6 +440,11 @@ test('checkhealth says what is there and what to do', {
   }) do
     T.has(text, part)
   end
+  -- What to do is said once, and as it is done here.
+  for _, part in ipairs({ 'aside trust', '--trust', 'terminal', 'editors' }) do
+    T.lacks(text, part)
+  end
+  T.equal(select(2, text:gsub('not trusted', '')), 1)
   vim.g.aside = { server = '/nowhere/aside', widht = 3 }
   text = check()
   T.has(text, 'ERROR vim.g.aside.widht: there is no such field')

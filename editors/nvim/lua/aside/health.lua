@@ -8,6 +8,9 @@ local M = {}
 
 local health = vim.health
 
+--- What a person does here in place of what `doctor` advises for a terminal.
+local ADVICE = { workspace = ':Aside trust shows what trust means' }
+
 --- The server's own checks, a line each: how it is, what was looked at, and after `; ` what to do.
 local function doctor(path)
   local folder = client.root(vim.api.nvim_get_current_buf())
@@ -17,7 +20,11 @@ local function doctor(path)
     local state, text = line:match('^(%a+)%s+(.*)$')
     local say = state == 'ok' and health.ok or state == 'warning' and health.warn or health.error
     local found, advice = (text or line):match('^(.-); (.*)$')
-    say(state ~= 'ok' and found or text or line, advice)
+    local about = line:match('^%a+%s+(%a+): ')
+    -- Neither is about Neovim.
+    local elsewhere = about == 'terminal' or about == 'editors'
+    local advised = state == 'warning' and ADVICE[about] or advice
+    if not elsewhere then say(state ~= 'ok' and found or text or line, advised) end
   end
 end
 
@@ -26,10 +33,8 @@ local function connection()
   if not running then return health.info('the server does not run; :Aside ask starts it') end
   local folders = vim.tbl_map(function(folder) return vim.uri_to_fname(folder.uri) end, running.workspace_folders or {})
   health.ok('the server runs for ' .. table.concat(folders, ', '))
-  if (status.health or 'ok') ~= 'ok' then
-    -- A server of health `warning` is one whose workspace is not trusted.
-    health.warn(status.message, status.health == 'warning' and { ':Aside trust shows what trust means' } or {})
-  end
+  -- One of health `warning` has a workspace that is not trusted, which is said above.
+  if status.health == 'error' then health.warn(status.message) end
   local allowed = require('aside.tools').allowed
   if vim.fn.filereadable(allowed) == 1 then
     health.info(('%s says which tools of the editor run unasked'):format(allowed))
