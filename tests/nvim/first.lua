@@ -82,8 +82,8 @@ local function try(name, prepare)
   vim.fn.chansend(terminal, commands[1] .. '\r')
   wait('the question', "return #require('aside.prompt').open() == 1")
   vim.fn.chansend(terminal, commands[2] .. '\r')
-  -- The number is typed where a command is.
-  wait('the list', "return vim.fn.mode() == 'c' and vim.fn.getcmdtype() ~= ':'")
+  -- The number is typed in the list.
+  wait('the list', "return vim.api.nvim_win_get_config(0).relative == 'editor'")
   vim.fn.chansend(terminal, '1\r')
   wait(
     'the answer',
