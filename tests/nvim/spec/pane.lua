@@ -197,6 +197,54 @@ say = [{ text = "It is one." }]
   T.equal(T.page(), '', 'a new one')
 end)
 
+test('a turn that goes on is shown in the pane that is open, and says no more that it was interrupted', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+times = 2
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+repeat = true
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd('Aside ask one')
+  T.prompts(1)
+  vim.cmd('Aside! ask two')
+  T.prompts(2)
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return not require('aside.client').alive() end)
+  opens()
+  local windows, before = #vim.api.nvim_list_wins(), require('aside.view').visible()
+  vim.cmd('wincmd h')
+  local win = vim.api.nvim_get_current_win()
+  T.picks('Aside answer', function(texts)
+    local other = before.title == 'one' and 'two' or 'one'
+    return vim.iter(texts):find(function(text) return vim.startswith(text, other) end)
+  end)
+  T.wait('it waits again', function() return not require('aside.prompt').open()[1].resumable end)
+  T.equal(#vim.api.nvim_list_wins(), windows)
+  T.equal(vim.api.nvim_get_current_win(), win, 'the cursor stays')
+  T.lacks(T.page(), 'goes on.')
+  local pane = vim.fn.win_findbuf(require('aside.view').visible().buf)[1]
+  T.wait('the pane says so', function() return vim.wo[pane].winbar:find('waits for you · ', 1, true) end)
+  T.picks('Aside answer', 'Yes')
+  T.ended()
+  T.lacks(vim.wo[pane].winbar, 'waits')
+end)
+
+test(
+  'a model that says nothing for long is seen to do so',
+  { script = '[[reply]]\nfault = { stall = true }' },
+  function()
+    vim.cmd('Aside ask go')
+    T.wait('it runs', function() return T.screen():find('working · :Aside goes here', 1, true) end)
+    local view = require('aside.view').visible()
+    view.changed = view.changed - 20000
+    T.wait('it is said', function() return T.screen():find('nothing for 2%d s · :Aside goes here') end)
+  end
+)
+
 test('what was said while a text was written stands below that, also when it is read again', {
   script = [=[
 [[reply]]

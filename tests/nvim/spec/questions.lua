@@ -262,6 +262,78 @@ say = [{ text = "Done." }]
   T.ended()
 end)
 
+local COMMAND = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "echo first; echo second" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=]
+
+test('a prompt names its conversation where another one is on the screen', {
+  script = [=[
+[[reply]]
+when = { user = "first", step = 1 }
+say = [{ call = "run_command", arguments = { command = "echo one" } }]
+[[reply]]
+repeat = true
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask first')
+  T.prompts(1)
+  T.choices = { false }
+  vim.cmd('Aside answer')
+  T.lacks(T.screen(), 'in “first”')
+  vim.cmd('Aside! ask second')
+  T.wait('it is answered', function() return T.page():find('Done.', 1, true) end)
+  T.choices = {
+    function()
+      T.has(T.screen(), 'run_command · in “first”')
+      return 'No'
+    end,
+  }
+  vim.cmd('Aside answer')
+  T.asked()
+  T.ended()
+end)
+
+test('a command runs from when it was allowed', { script = COMMAND }, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  local allowed
+  T.choices = {
+    function()
+      allowed = vim.uv.now()
+      return 'Run once'
+    end,
+  }
+  local view = require('aside.view').of()
+  vim.cmd('Aside answer')
+  T.ended()
+  for _, line in pairs(view.lines) do
+    assert(line.waits or line.started >= allowed, 'it counts what was waited for a person')
+  end
+end)
+
+test('a text that is sent in insert mode leaves the cursor in the code where it was', {
+  script = asks([[{ id = "a", text = "What name?", answer_type = { type = "text" } }]]),
+  files = { ['a.txt'] = 'one\n' },
+  asking = true,
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.api.nvim_win_set_cursor(0, { 1, 2 })
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  vim.cmd('stopinsert')
+  T.press('aAda<C-s>')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = 'Ada' } })
+  T.equal(vim.fn.bufname(), 'a.txt')
+  T.equal(vim.api.nvim_win_get_cursor(0), { 1, 2 })
+end)
+
 test('what may be left out is left out', {
   script = asks(
     [[{ id = "a", text = "Where to?", answer_type = { type = "text", format = "email" }, optional = true }]]
@@ -529,14 +601,6 @@ test('a question that is taken back in the moment in which it came is never show
   T.equal(require('aside.prompt').open(), {})
   T.equal(answered, { action = 'cancel' })
 end)
-
-local COMMAND = [=[
-[[reply]]
-when = { step = 1 }
-say = [{ call = "run_command", arguments = { command = "echo first; echo second" } }]
-[[reply]]
-say = [{ text = "Done." }]
-]=]
 
 --- What is approved and its answers are on the screen together, in Aside's own list.
 ---@param command string which shows both

@@ -94,7 +94,47 @@ test('a change that has just come on the screen is not taken by a key that was t
   now = 499
   T.press('gy')
   T.equal(#require('aside.prompt').open(), 1)
+  T.says('this has only just come on the screen; read it, then decide')
   now = 500
+  takes_it()
+end)
+
+test('a change that was read is taken also right after a list of keys covered it for a moment', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'one', 'ONE'),
+}, function()
+  local shown, now = require('aside.shown'), 0
+  shown.pause, shown.now = 500, function() return now end
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  now = 500
+  local place = { relative = 'editor', row = 0, col = 0, width = 60, height = 20, zindex = 250, style = 'minimal' }
+  local keys = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place)
+  T.draw()
+  now = 1000
+  vim.api.nvim_win_close(keys, true)
+  takes_it()
+end)
+
+test('an answer that comes over a change gives way to it', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', 'one', 'ONE'):gsub('step = (%d)', 'user = "go", step = %1'),
+}, function()
+  vim.cmd.edit('a.txt')
+  turn_to_it()
+  vim.cmd('Aside! ask hello')
+  T.wait('it is answered', function() return T.page():find('Done.', 1, true) end)
+  local other = require('aside.view').visible()
+  vim.api.nvim_win_set_config(other:window(), { relative = 'editor', row = 0, col = 0, width = 60, zindex = 250 })
+  T.draw()
+  T.press('gy')
+  T.equal(#require('aside.prompt').open(), 1)
+  T.equal(other:window(), nil)
+  T.lacks(T.screen(), 'in “go”')
+  other:show()
+  vim.cmd('Aside answer')
+  T.has(T.screen(), 'edit_file · in “go” · 1 of 1')
+  T.has(T.screen(), '+ ONE')
   takes_it()
 end)
 

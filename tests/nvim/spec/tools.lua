@@ -136,7 +136,10 @@ say = [{ text = "I looked." }]
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
   T.prompts(2)
-  T.picks('Aside answer', 'Run, always, as all that only read: diagnostics, open_files, references, selection, symbols')
+  T.picks(
+    'Aside answer',
+    "Run, and always all of Neovim's that only read: diagnostics, open_files, references, selection, symbols"
+  )
   T.ended()
   T.equal(#T.shown, 1)
   T.has(T.shown[1].prompt, 'editor_')

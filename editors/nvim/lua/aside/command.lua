@@ -162,7 +162,13 @@ M.subcommands = {
     run = of('pick', 'trust'),
   },
   log = { what = 'Opens the log.', run = of('log', 'open') },
-  stop = { what = 'Stops the server; the next `:Aside ask` starts it.', run = client.stop },
+  stop = {
+    what = 'Stops the server; the next `:Aside ask` starts it.',
+    run = function()
+      log.say(client.alive() and 'the server was stopped; :Aside ask starts it' or 'the server does not run')
+      client.stop()
+    end,
+  },
 }
 
 ---@param command table what `nvim_create_user_command` gives

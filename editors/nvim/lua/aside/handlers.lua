@@ -103,6 +103,8 @@ end
 
 M['aside/status'] = function(_, params)
   client.status = params
+  -- The title of a pane names the model.
+  vim.iter(require('aside.view').all()):each(function(view) view:redraw() end)
   client.emit('AsideStatus', params)
 end
 

@@ -1,5 +1,7 @@
 --- The log in the state folder, and lines for the person. Neither ever waits for a key.
-local M = {}
+local M = {
+  last = nil, ---@type string? the highlight of what was said last
+}
 
 M.path = vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'aside.log')
 
@@ -104,6 +106,7 @@ local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WA
 --- long would wait for Enter and take keys that were meant for the text. While a command is typed it is said afterwards.
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
+  M.last = highlight
   if not M.is_neovims(vim.notify) or shown_outside() then
     -- Of what waits the last one is enough: a plugin that knows `id` shows it in the place of the one before.
     local options = { title = 'Aside', id = highlight == 'AsideWaiting' and 'aside.waiting' or nil }

@@ -188,8 +188,11 @@ function M.write(id, text, acts)
     local all = vim.trim(table.concat(lines(), '\n'))
     vim.cmd('stopinsert')
     sent = true
-    finish()
-    acts.send(all)
+    -- When insert mode is over: its end moves the cursor, and that in the code stays where it is.
+    vim.schedule(function()
+      finish()
+      acts.send(all)
+    end)
   end
   config.map('send', buf, send)
   config.map('send_typing', buf, send, 'i')

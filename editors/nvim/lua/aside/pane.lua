@@ -157,6 +157,17 @@ function M.show(view)
   end)
 end
 
+--- Shows a conversation in the pane of this tab page, where there is one; the cursor stays where it is.
+---@param view aside.View
+---@return boolean
+function M.take(view)
+  local win = vim.api.nvim_get_current_win()
+  if not here() then return false end
+  M.show(view)
+  if vim.api.nvim_win_is_valid(win) then vim.api.nvim_set_current_win(win) end
+  return true
+end
+
 --- Goes to the message below a conversation, and writes on.
 ---@param view aside.View
 function M.reply(view)

@@ -33,7 +33,8 @@ local function place_of(self)
   -- Its keys are those of the text where the cursor is not in it.
   local inside = page ~= nil and vim.api.nvim_get_current_win() == page
   local hint = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
-  local footer = inside and hint or ':Aside goes here'
+  local state = self:state()
+  local footer = inside and hint or state == self.WAITS and ':Aside answer' or ':Aside goes here'
   return {
     relative = 'win',
     win = win,
@@ -44,7 +45,7 @@ local function place_of(self)
     height = height,
     border = 'rounded',
     title = ' ' .. log.short(self.title, width - 4) .. ' ',
-    footer = (' %s%s '):format(self.busy and 'working · ' or '', footer),
+    footer = (' %s%s '):format(state and state .. ' · ' or '', footer),
     footer_pos = 'right',
     zindex = 40,
   }

@@ -22,7 +22,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
 local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
-local INTERRUPTED = 'what waits belongs to an interrupted turn'
+local interruption_said = false -- whether the person knows of turns that were interrupted
 local arriving = {} ---@type table<string, aside.Prompt> those that are shown in a moment
 local forgotten = {} ---@type table<string, true> conversations of which nothing is said until they are asked in again
 local drafts = {} ---@type table<string, string> what was written of answers, by prompt
@@ -129,6 +129,7 @@ end
 
 --- The server is gone, and with it whom to answer.
 function M.abandon()
+  interruption_said = true -- by the end of the turns
   vim.iter(open):each(function(prompt) M.remove(prompt.promptId) end)
 end
 
@@ -136,8 +137,11 @@ end
 function M.load()
   client.request('aside/prompt/pending', {}, function(result)
     vim.iter(result.prompts):filter(function(prompt) return prompt.resumable end):each(add)
-    if config.get().notify and #result.prompts > 0 and #M.open() == #result.prompts then
-      log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
+    -- What is said of an error stays.
+    local speaks = config.get().notify and not interruption_said and log.last ~= 'ErrorMsg'
+    if speaks and #result.prompts > 0 and #M.open() == #result.prompts then
+      interruption_said = true
+      log.say('what was interrupted waits for you', 'WarningMsg', ' — :Aside resume')
     end
   end)
 end
@@ -262,7 +266,7 @@ local YES_NO = { true, false }
 local WORDS = {
   once = 'Run once',
   turn = 'Run, and exactly this again in this turn',
-  always = 'Run, always in this folder',
+  always = 'Run, and exactly this always, in this folder',
   no = 'No',
 }
 
@@ -293,8 +297,9 @@ local function pick_one(prompt, done)
     local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
     choices[#choices + 1] = prompt.remember and lasting or nil
   end
-  local all = { text = 'Run, always, as all that only read: ' .. tools.names(), answer = allow_tools }
-  choices[#choices + 1] = tools.is_own(prompt) and all or nil
+  local all = { text = "Run, and always all of Neovim's that only read: " .. tools.names(), answer = allow_tools }
+  -- Before the answers that refuse.
+  if tools.is_own(prompt) then table.insert(choices, #choices, all) end
   choose(prompt, choices, done)
 end
 
@@ -328,15 +333,23 @@ widgets = {
   secret = type_in,
 }
 
+--- The conversation that asks, in words, where it may be taken for another one: it is not on the screen, or others ask.
+---@param prompt aside.Prompt
+---@return string
+function M.origin(prompt)
+  local View = require('aside.view')
+  local view = View.of(prompt.conversationId)
+  local function is_elsewhere(other) return not other.resumable and other.conversationId ~= prompt.conversationId end
+  if not view or View.visible() == view and not vim.iter(M.open()):any(is_elsewhere) then return '' end
+  return (' · in “%s”'):format(log.short(view.title, 60))
+end
+
 --- All there is to know before one answers.
 local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
-  local view = require('aside.view').of(prompt.conversationId)
-  local function is_elsewhere(other) return not other.resumable and other.conversationId ~= prompt.conversationId end
-  local several = view and vim.iter(M.open()):any(is_elsewhere)
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }
-  parts[1] = several and ('%s · in “%s”'):format(parts[1], log.short(view.title, 60)) or parts[1]
+  parts[1] = parts[1] .. M.origin(prompt)
   -- The answers say that these tools only read.
   parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
   -- The text of a command's prompt is the command once more, cut.
@@ -364,15 +377,19 @@ function M.show(prompt, done)
   end)
 end
 
---- What waits without an answer; where nothing does, says what there is.
+--- What waits without an answer. Where nothing does, lists the turns that were interrupted and ask again.
 ---@param act fun(queue: aside.Prompt[])
 local function with_queue(act)
   client.ready(function()
     local all = M.open()
     local queue = vim.tbl_filter(function(prompt) return not prompt.resumable end, all)
     if #queue > 0 then return act(queue) end
-    if #all == 0 then return log.say('nothing waits for an answer') end
-    log.say(INTERRUPTED, 'WarningMsg', ' — :Aside resume')
+    if #all > 0 then return require('aside.turn').offer_to_resume() end
+    -- Also what a server that has just started told nobody yet.
+    client.request('aside/prompt/pending', {}, function(result)
+      if #result.prompts > 0 then return require('aside.turn').offer_to_resume() end
+      log.say('nothing waits for an answer')
+    end)
   end)
 end
 

@@ -19,6 +19,7 @@ local M = {
 ---@field hunks aside.Hunk[]
 ---@field shown? aside.Shown where it is
 ---@field release? fun() takes the keys away
+---@field origin? string the conversation, where it may be taken for another one
 ---@field answers? fun() shows the answers again that stood in its way
 ---@field edited? boolean the person wrote another text in place of the one that was proposed
 ---@field done? aside.Done
@@ -212,9 +213,19 @@ function Review:conclude()
   return true
 end
 
+--- Takes answers off the screen that lie over the code, also those that came while the person decides.
+function Review:clear()
+  local before, again = self.answers, require('aside.pane').clear()
+  self.answers = function()
+    if before then before() end
+    again()
+  end
+end
+
 --- Goes to a hunk. One that cannot be on the screen as a whole in its file is shown on a page.
 function Review:go(at)
   vim.cmd("normal! m'")
+  self:clear()
   at = math.min(math.max(at, 1), #self.hunks)
   local view = vim.fn.winsaveview()
   if self.shown:go(at) or not self.shown.inline then return end
@@ -246,7 +257,11 @@ function Review:may_decide(all)
   vim.cmd.redraw()
   self.shown:look()
   local unread = self:unread(all)
-  if not unread or self.shown.drawn[unread].since then return unread == nil end
+  if not unread then return true end
+  if self.shown.drawn[unread].since then
+    log.say('this has only just come on the screen; read it, then decide', 'WarningMsg')
+    return false
+  end
   if not self.shown.inline and self.shown:is_long(unread) then
     local rest = self.shown:read_further(unread)
     local more = '%d lines of this were not seen yet; scroll to its end'
@@ -370,8 +385,8 @@ end
 
 --- Lets the person decide, who looks at it.
 function Review:turn_to(at)
-  self.answers = self.answers or require('aside.pane').clear()
   if not self.release then self:set_keys() end
+  self.shown.origin = self.origin
   self.shown:draw()
   self:go(at)
 end
@@ -446,7 +461,7 @@ end
 ---@param done aside.Done
 function M.start(prompt, done)
   local review = M.reviews[prompt.promptId]
-  review.done = done
+  review.done, review.origin = done, require('aside.prompt').origin(prompt)
   -- Another change of the file makes room.
   local buf = client.buffer(prompt.preview.uri)
   for _, other in pairs(M.reviews) do

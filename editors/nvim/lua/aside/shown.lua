@@ -22,6 +22,7 @@ local namespace = vim.api.nvim_create_namespace('aside.review')
 ---@field buf integer
 ---@field hunks aside.Hunk[]
 ---@field label string
+---@field origin? string what the label ends with
 ---@field inline boolean it is in the file's own buffer, and not on a page
 ---@field live boolean whether keys decide about it
 ---@field made boolean it was made already: what it would remove is what was added
@@ -109,7 +110,7 @@ end
 function Shown:header(at)
   local columns, gutter = self:columns()
   local take, keys = self.hunks[at].take, nil
-  local text = ('%s · %d of %d'):format(self.label, at, #self.hunks)
+  local text = ('%s · %d of %d'):format(self.label .. (self.origin or ''), at, #self.hunks)
   if take ~= nil then
     text = text .. (take and ' · taken' or ' · left out')
     local back = take and { 'reject', 'leave after all' } or { 'accept', 'show again' }
@@ -314,10 +315,10 @@ function Shown:look(passing)
   end
 end
 
---- Whether a hunk is on the screen, and was so long enough to be read.
+--- Whether a hunk is on the screen, and was so long enough to be read, also before something covered it for a moment.
 function Shown:may_decide(at)
-  local since = self.drawn[at].since
-  return since ~= nil and Shown.now() - since >= Shown.pause
+  local drawn = self.drawn[at]
+  return drawn.since ~= nil and (drawn.read or Shown.now() - drawn.since >= Shown.pause)
 end
 
 --- Scrolls to the first row of a long hunk that was not on the screen yet, or to its end; gives back how many were not.

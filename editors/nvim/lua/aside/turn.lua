@@ -30,6 +30,7 @@ local function begin(view, id, conversation)
   local turn = turns[id] or { id = id, conversation = conversation, view = view, changed = {}, begun = time.now() }
   -- A page that was left, or wiped out, is another one by now.
   turns[id], latest[view], turn.view, turn.running = turn, turn, view, true
+  view:take_back(':Aside resume goes on.')
   view:begin_turn(id)
   view:set_busy(true)
   client.emit('AsideTurnStarted', { turnId = id, conversationId = conversation })
@@ -162,7 +163,7 @@ local function start(ask, root)
   view.title = view.conversation and view.title or log.short(ask.message, 100)
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
   require('aside.prompt').remember(view.conversation)
-  if not view.hidden then view:show() end
+  if not view.hidden and not require('aside.pane').take(view) then view:show() end
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
   turn.done, turn.unfit = ask.done, ask.unfit
   client.request('aside/turn/start', {
@@ -217,6 +218,20 @@ function M.hide()
   vim.iter(View.all()):each(function(view) view:hide() end)
 end
 
+--- Says what there is instead of an answer.
+local function none_yet()
+  client.ready(function()
+    client.request('aside/conversation/list', { limit = 200 }, function(result)
+      local function is_interrupted(item) return item.status == 'interrupted' end
+      if #result.items == 0 then return log.say('there is no answer yet; :Aside ask asks') end
+      if vim.iter(result.items):any(is_interrupted) then
+        return log.say('no answer is here, but a turn was interrupted', nil, ' — :Aside resume')
+      end
+      log.say('no answer is here yet', nil, ' — :Aside pane has the last conversation')
+    end)
+  end)
+end
+
 --- Goes to the answer: the one that was said to be there, else the one on the screen, else one that is being written, else the last one. In it, hides it.
 function M.show()
   local view, hidden = View.visible(), all_running()
@@ -228,7 +243,7 @@ function M.show()
     return which('Go to: ', hidden, function(turn) turn.view:show(true) end)
   end
   view = view or hidden[1] and hidden[1].view or View.of()
-  if not view then return log.say('there is no answer yet; :Aside ask asks') end
+  if not view then return none_yet() end
   view:show(true)
 end
 
@@ -313,8 +328,11 @@ end
 ---@param item { conversationId: string, title?: string }
 local function resume(item)
   local conversation = item.conversationId
-  local function begun(result) begin(view_of(conversation), result.turnId, conversation) end
-  M.read(item, function() client.request('aside/turn/resume', { conversationId = conversation }, begun) end)
+  M.read(item, function(view)
+    if not require('aside.pane').take(view) then view:show() end
+    local function begun(result) begin(view, result.turnId, conversation) end
+    client.request('aside/turn/resume', { conversationId = conversation }, begun)
+  end)
 end
 
 --- Finds the conversations whose last turn was interrupted, the newest first.
@@ -334,6 +352,10 @@ local function named(item)
   return { name = ('%s · %s'):format(log.short(item.title, 60), time.age(item.updatedAt)), item = item }
 end
 
+local function pick_to_resume(items)
+  which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.item) end)
+end
+
 --- Goes on with the interrupted turn of a conversation: the one given, that on the screen, or the one that is picked.
 ---@param item? { conversationId: string, title?: string }
 function M.resume(item)
@@ -345,9 +367,12 @@ function M.resume(item)
     local function is_seen(each) return visible and each.conversationId == visible.conversation end
     local found = vim.iter(items):find(is_seen)
     if found then return resume(found) end
-    which('Resume: ', vim.tbl_map(named, items), function(each) resume(each.item) end)
+    pick_to_resume(items)
   end)
 end
+
+--- Lists what was interrupted, and goes on with what the person picks: nothing goes on by habit.
+function M.offer_to_resume() interrupted(pick_to_resume) end
 
 --- Ends an interrupted turn for good. One that is cancelled before it goes on does nothing more.
 ---@param item { conversationId: string, title: string }

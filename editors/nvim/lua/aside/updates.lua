@@ -57,6 +57,7 @@ local kinds = {
     if update.outcome then
       spell_out(view, update.promptId, update.text)
       view:finish(update.promptId, log.short(update.text, 100))
+      view:restart(update.callId)
     else
       -- The line that said that a model is asked becomes that of the question.
       view:rename(asked(update.callId), update.promptId)

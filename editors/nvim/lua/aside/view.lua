@@ -10,6 +10,7 @@ local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
 local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
 local TITLE = 10 -- columns of a title, at least
+local STALLED = 10 -- seconds without anything new, after which that is said
 local FOLDED, OPEN = '│ ', '  ' -- before lines below that of a tool
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
@@ -47,6 +48,8 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field spent aside.Spent
 ---@field anchor? aside.Anchor
 ---@field busy boolean
+---@field changed integer when something came last, in milliseconds
+---@field private stated? string the state that is on the screen
 ---@field hidden? boolean it is shown only when the person asks for it
 ---@field lines table<string, aside.Line> those of the last turn
 ---@field private all_lines aside.Line[]
@@ -60,6 +63,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field private timer? uv.uv_timer_t
 ---@field private placed? vim.api.keyset.win_config
 local View = {
+  WAITS = 'waits for you',
   --- Options of the next turns, set by `:Aside model` and `:Aside mode`; and the mode that is configured.
   choice = {}, ---@type { model?: string, mode?: string, configured?: string }
 }
@@ -76,7 +80,7 @@ function View.new()
   local buf = vim.api.nvim_create_buf(false, true)
   local fields =
     { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
-  fields.all_lines = {}
+  fields.all_lines, fields.changed = {}, vim.uv.now()
   fields.spent = { before = 0, context = 0 }
   local self = setmetatable(fields, View)
   views[buf] = self
@@ -250,6 +254,7 @@ end
 function View:change(change)
   if not self:exists() then return end
   local buf = self.buf
+  self.changed = vim.uv.now()
   local last = vim.api.nvim_buf_line_count(buf)
   local function at_end(win) return vim.api.nvim_win_get_cursor(win)[1] == last end
   local follow = vim.tbl_filter(at_end, vim.fn.win_findbuf(buf))
@@ -271,8 +276,9 @@ function View:redraw()
   local win = self:window()
   if not win or vim.fn.win_id2win(win) == 0 then return end
   self:lay_out()
+  self.stated = self:state()
   if not self:floats() then
-    local facts = self:facts()
+    local facts = (self.stated and self.stated .. ' · ' or '') .. self:facts()
     local room = vim.api.nvim_win_get_width(win) - vim.fn.strdisplaywidth(facts) - 3
     local title = log.short(self.title, math.max(room, TITLE)):gsub('%%', '%%%%')
     vim.wo[win][0].winbar = (' %s%%= %%<%s '):format(title, facts:gsub('%%', '%%%%'))
@@ -282,6 +288,17 @@ function View:redraw()
   if vim.deep_equal(place, self.placed) then return end
   self.placed = place
   vim.api.nvim_win_set_config(win, place)
+end
+
+--- What its turn does, in words; nil where none runs.
+---@return string?
+function View:state()
+  if not self.busy then return end
+  local running = vim.tbl_filter(function(line) return line.running end, vim.tbl_values(self.lines))
+  if vim.iter(running):any(function(line) return line.waits end) then return View.WAITS end
+  -- A tool has seconds of its own.
+  local idle = #running == 0 and math.floor((vim.uv.now() - self.changed) / 1000) or 0
+  return idle >= STALLED and ('nothing for %d s'):format(idle) or 'working'
 end
 
 --- The model and the mode of the next turn, what the conversation cost, and how full the model's window is.
@@ -406,6 +423,17 @@ function View:begin_turn(id)
   spent.turn_cost = nil
 end
 
+--- Takes a note back that holds no more, where the page ends with it.
+---@param text string its end
+function View:take_back(text)
+  if not self:exists() then return end
+  self:flush()
+  local count = vim.api.nvim_buf_line_count(self.buf)
+  if not vim.endswith(vim.fn.getbufline(self.buf, count)[1] or '', text .. '*') then return end
+  self:change(function() vim.api.nvim_buf_set_lines(self.buf, math.max(0, count - 2), -1, true, {}) end)
+  self.tail = 'paragraph'
+end
+
 --- Something to know.
 function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 
@@ -481,6 +509,11 @@ function View:output(id, text, open)
   local row = self:row(line) + line.lines + 1
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
   line.lines, self.folded = line.lines + #lines, self.folded + (open and 0 or #lines)
+end
+
+--- Counts from now on how long a call runs: until now it waited for a person.
+function View:restart(id)
+  if self.lines[id] then self.lines[id].started = vim.uv.now() end
 end
 
 --- Marks a running line as over.
@@ -569,13 +602,13 @@ function View:spin()
     local seconds = math.floor((now - line.started) / 1000)
     local frame = FRAMES[math.floor(now / 100) % #FRAMES + 1]
     local text = waits and '…' or frame .. (seconds > 0 and (' %d s'):format(seconds) or '')
-    self:remark(line, line.waits and 'waits for you' or text, line.waits and 'AsideWaiting' or 'AsideRunning')
+    self:remark(line, line.waits and View.WAITS or text, line.waits and 'AsideWaiting' or 'AsideRunning')
   end
 end
 
 --- While something runs, writes what comes and turns the spinners.
 function View:set_busy(busy)
-  self.busy = busy
+  self.busy, self.changed = busy, vim.uv.now()
   self:flush()
   -- A turn that goes on after a crash goes on below all of it.
   if not busy and self.below > 0 then
@@ -587,6 +620,7 @@ function View:set_busy(busy)
       if not self.timer or not self:exists() then return end
       self:flush()
       self:spin()
+      if self:state() ~= self.stated then self:redraw() end
     end
     self.timer = assert(vim.uv.new_timer())
     self.timer:start(TICK, TICK, vim.schedule_wrap(tick))
