@@ -292,6 +292,34 @@ test('the pane is opened to write in insert mode, and to look in normal mode', {
   close()
 end)
 
+test(
+  'what is not sent yet is there again after Neovim was killed, and gone when it was sent',
+  { script = TALK },
+  function()
+    local call, close = another()
+    T.ask('Aside ask hello')
+    call('nvim_input', ':Aside pane<CR>')
+    local function reads() return call('nvim_exec_lua', "return require('aside.view').of().conversation ~= nil", {}) end
+    T.wait('it is read', reads)
+    call('nvim_input', 'a long<CR>draft')
+    local kept = vim.fn.stdpath('state') .. '/aside-drafts'
+    T.wait(
+      'it is kept',
+      function() return vim.fn.filereadable(kept) == 1 and T.text(kept):find('a long\\ndraft', 1, true) end
+    )
+    vim.uv.kill(call('nvim_call_function', 'getpid', {}), 'sigkill')
+    close()
+    call, close = another()
+    call('nvim_input', ':Aside pane<CR>')
+    local function written() return table.concat(call('nvim_buf_get_lines', 0, 0, -1, true), '|') end
+    T.wait('it is there', function() return written() == 'a long|draft' end)
+    call('nvim_input', '<C-s>')
+    T.wait('it is sent', function() return written() == '' end)
+    T.lacks(T.text(kept), 'draft')
+    close()
+  end
+)
+
 test('a session opens the pane again, with the last conversation', {
   files = { ['a.txt'] = 'one\n' },
   script = TALK,

@@ -182,6 +182,9 @@ function M.run(command)
   if command.bang then
     return log.fail('with a range, :Aside! and a text rewrites its lines; :Aside rewrite does so with the current line')
   end
+  if text ~= '' then
+    return log.fail(('there is no :Aside %s'):format(name), (' — :Aside ask %s …'):format(name))
+  end
   log.fail(('there is no :Aside %s; there are %s'):format(name, config.names(M.subcommands)))
 end
 

@@ -20,7 +20,9 @@ end
 
 function M.open()
   M.write('the log is looked at')
-  vim.cmd.split(vim.fn.fnameescape(M.path))
+  -- Below all windows, and not in the column of a pane; what was written last is at its end.
+  vim.cmd('botright split ' .. vim.fn.fnameescape(M.path))
+  vim.cmd('normal! G')
   vim.bo.readonly = true
 end
 

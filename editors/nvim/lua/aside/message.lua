@@ -10,9 +10,25 @@ local M = {
 }
 
 local KEPT = 200 -- messages of the history
+local PAUSE = 500 -- milliseconds until what was typed is kept
 
 --- The history is one of all conversations and all Neovims: a message a line, as JSON.
 local path = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'aside-messages')
+--- What is not sent yet, by conversation: of a new one it has no name.
+local drafts = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'aside-drafts')
+
+--- Writes a file that nobody else reads.
+---@param file string
+---@param text string
+local function write(file, text)
+  vim.fn.mkdir(vim.fs.dirname(file), 'p')
+  local new = ('%s.%d'):format(file, vim.uv.os_getpid())
+  local to = vim.uv.fs_open(new, 'w', 384) -- 0600
+  if not to then return end
+  vim.uv.fs_write(to, text)
+  vim.uv.fs_close(to)
+  vim.uv.fs_rename(new, file)
+end
 
 ---@return string[] the oldest first
 local function history()
@@ -31,15 +47,8 @@ function M.remember(text)
   local all = history()
   if all[#all] == text then return end
   all[#all + 1] = text
-  vim.fn.mkdir(vim.fs.dirname(path), 'p')
   local lines = vim.tbl_map(vim.json.encode, vim.list_slice(all, math.max(1, #all - KEPT + 1)))
-  -- Nobody else reads what was written.
-  local new = ('%s.%d'):format(path, vim.uv.os_getpid())
-  local file = vim.uv.fs_open(new, 'w', 384) -- 0600
-  if not file then return end
-  vim.uv.fs_write(file, table.concat(lines, '\n') .. '\n')
-  vim.uv.fs_close(file)
-  vim.uv.fs_rename(new, path)
+  write(path, table.concat(lines, '\n') .. '\n')
 end
 
 ---@param buf integer
@@ -97,6 +106,32 @@ local function list(buf)
   vim.wo[win][0].winbar = ' ' .. (along ~= '' and along or 'nothing goes along'):gsub('%%', '%%%%') .. '%<'
 end
 
+---@return table<string, string>
+local function all_drafts()
+  local lines = vim.fn.filereadable(drafts) == 1 and vim.fn.readfile(drafts) or {}
+  local ok, all = pcall(vim.json.decode, table.concat(lines, '\n'))
+  return ok and type(all) == 'table' and all or {}
+end
+
+--- Keeps the draft of a conversation, also for the Neovim that comes after this one.
+---@param conversation? string
+---@param text string none where it is empty
+function M.keep(conversation, text)
+  local all, key = all_drafts(), conversation or 'new'
+  if (all[key] or '') == text then return end
+  all[key] = text ~= '' and text or nil
+  write(drafts, vim.json.encode(all))
+end
+
+--- Writes the draft that was kept, where nothing is written.
+---@param view aside.View
+function M.restore(view)
+  local buf, text = view.message, all_drafts()[view.conversation or 'new']
+  if not text or not buf or not vim.api.nvim_buf_is_valid(buf) or text_of(buf) ~= '' then return end
+  set(buf, text)
+  list(buf)
+end
+
 --- Sends what is written; what begins with the name of a command is done at once.
 ---@param view aside.View
 local function send(view)
@@ -107,6 +142,7 @@ local function send(view)
   vim.cmd('stopinsert')
   set(buf, '')
   list(buf)
+  M.keep(view.conversation, '')
   vim.b[buf].aside_recall = nil
   if name then return vim.cmd(('Aside %s %s'):format(name, rest:gsub('\n', ' '))) end
   local along, missing = attachments.named(text, (client.code()))
@@ -153,10 +189,24 @@ function M.buffer(view)
   map_recall(buf, 'older', -1)
   map_recall(buf, 'newer', 1)
   require('aside.complete').map(buf)
+  local due = false
+  local function keep()
+    due = false
+    if view.message == buf and vim.api.nvim_buf_is_valid(buf) then M.keep(view.conversation, text_of(buf)) end
+  end
+  local function keep_soon()
+    if not due then vim.defer_fn(keep, PAUSE) end
+    due = true
+  end
   vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI', 'TextChangedP', 'BufWinEnter' }, {
     buffer = buf,
-    callback = function() list(buf) end,
+    callback = function()
+      list(buf)
+      keep_soon()
+    end,
   })
+  vim.api.nvim_create_autocmd('VimLeavePre', { callback = keep })
+  M.restore(view)
   local function anew()
     if vim.api.nvim_buf_is_valid(buf) then invite(buf) end
   end

@@ -69,6 +69,7 @@ function M.fork()
         return log.say('forked ' .. log.short(item.title, 40), nil, ' — :Aside conversations')
       end
       show({ conversationId = result.conversationId, title = item.title })
+      log.say('this is the fork of ' .. log.short(item.title, 40))
     end
     client.request('aside/conversation/fork', { conversationId = item.conversationId }, begun)
   end)
@@ -114,6 +115,7 @@ function M.delete()
         local function done()
           local view = View.of(item.conversationId)
           if view then view:forget() end
+          require('aside.message').keep(item.conversationId, '')
           log.say('deleted ' .. log.short(item.title, 60))
         end
         client.request('aside/conversation/delete', { conversationId = item.conversationId }, done)

@@ -26,7 +26,7 @@ local M = {
 local Review = {}
 Review.__index = Review
 
-local CHANGED = 'the text changed since: taking it lets the model read it again'
+local CHANGED = 'the text changed since: taking it changes nothing, and the model reads the text again'
 local MOVED = 'other lines changed since: take or refuse it as a whole'
 local sight = vim.api.nvim_create_namespace('aside.sight')
 

@@ -106,6 +106,7 @@ function M.fill(view, item, done)
   local conversation, all = item.conversationId, {}
   view.conversation = conversation
   view.title = (item.title or '') ~= '' and item.title or 'a new conversation'
+  require('aside.message').restore(view)
   view:redraw()
   local function page(after)
     client.request('aside/conversation/read', { conversationId = conversation, after = after }, function(result)
