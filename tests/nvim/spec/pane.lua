@@ -320,7 +320,7 @@ test(
   end
 )
 
-test('a session opens the pane again, with the last conversation', {
+test('a session opens the pane again, with the conversation that it had', {
   files = { ['a.txt'] = 'one\n' },
   script = TALK,
 }, function()
@@ -330,8 +330,11 @@ test('a session opens the pane again, with the last conversation', {
   local page = T.page()
   vim.cmd('wincmd h | mksession! session.vim')
   require('aside.view').of():forget()
+  T.ask('Aside! ask another')
+  require('aside.view').of():forget()
   vim.cmd('source session.vim')
   T.wait('it is read', function() return T.page() ~= '' end)
+  vim.g.aside_conversation = nil
   T.equal(T.page(), page)
   T.equal(vim.fn.bufname(), 'a.txt', 'the cursor stays in the code')
   local names = vim.tbl_map(

@@ -89,6 +89,14 @@ local function free()
   end
 end
 
+--- A session says at its end which conversation the pane has: of windows it keeps names alone.
+local function note_in_session()
+  local pane = here()
+  local conversation = pane and pane.view.conversation
+  if not conversation then return end
+  vim.fn.writefile({ ("let g:aside_conversation = '%s'"):format(conversation) }, vim.v.this_session, 'a')
+end
+
 --- Opens its windows, in none of which the cursor is yet.
 ---@param view aside.View
 ---@return aside.Pane
@@ -101,6 +109,8 @@ local function open(view)
   if place ~= 'float' then below.win = pane.page end
   pane.message = vim.api.nvim_open_win(buf, false, below)
   panes[vim.api.nvim_get_current_tabpage()] = pane
+  local group = vim.api.nvim_create_augroup('aside.pane.session', {})
+  vim.api.nvim_create_autocmd('SessionWritePost', { group = group, callback = note_in_session })
   vim.api.nvim_create_autocmd('WinClosed', {
     group = vim.api.nvim_create_augroup('aside.pane', { clear = false }),
     pattern = { tostring(pane.page), tostring(pane.message) },
@@ -175,23 +185,28 @@ function M.reply(view)
   vim.cmd('startinsert!')
 end
 
---- The conversation that the pane has where none is on the screen: the last one of this Neovim, else a new one.
+--- The conversation that the pane has where none is on the screen: the one given or the last one of this Neovim, else a
+--- new one.
+---@param conversation? string
 ---@return aside.View view
 ---@return boolean known whether it was there
-local function last_one()
-  local view = View.of()
+local function last_one(conversation)
+  local view = View.of(conversation)
   if view then return view, true end
   view = View.new()
   view.title = 'a new conversation'
   return view, false
 end
 
---- Fills an empty page with the last conversation that there is, unless something was begun on it meanwhile.
+--- Fills an empty page with a conversation, or else the last one that there is, unless something was begun on it
+--- meanwhile.
 ---@param view aside.View
-local function fill(view)
+---@param conversation? string
+local function fill(view, conversation)
   client.ready(function()
-    client.request('aside/conversation/list', { limit = 1 }, function(result)
-      local item = result.items[1]
+    client.request('aside/conversation/list', { limit = conversation and 200 or 1 }, function(result)
+      local function is_meant(item) return item.conversationId == conversation end
+      local item = vim.iter(result.items):find(is_meant) or result.items[1]
       if item and view:exists() and not view.conversation and not view.turn then turn.fill(view, item) end
     end)
   end)
@@ -231,9 +246,10 @@ function M.restore()
   for tab in pairs(tabs) do
     if vim.api.nvim_tabpage_is_valid(tab) then
       vim.api.nvim_set_current_tabpage(tab)
-      local view, known = last_one()
+      local conversation = vim.g.aside_conversation
+      local view, known = last_one(conversation)
       M.show(view)
-      if not known then fill(view) end
+      if not known then fill(view, conversation) end
     end
   end
   if vim.api.nvim_win_is_valid(current) then vim.api.nvim_set_current_win(current) end
