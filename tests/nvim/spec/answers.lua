@@ -406,3 +406,14 @@ test(
     T.has(T.page(), 'no model was asked')
   end
 )
+
+test('a result that has no room beside its call is below it, in a fold', {}, function()
+  local view, show = require('aside.view').new(), require('aside.updates').show
+  view:show()
+  for _, result in ipairs({ ('a long result '):rep(20), 'a short one' }) do
+    show(view, { kind = 'toolCall', callId = result, title = 'editor_diagnostics in the editor' })
+    show(view, { kind = 'toolResult', callId = result, status = 'ok', summary = result })
+  end
+  T.has(T.page(), '│ a long result a long result')
+  T.lacks(T.page(), 'a short one')
+end)

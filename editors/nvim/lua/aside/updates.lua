@@ -50,7 +50,11 @@ local kinds = {
     local said = log.short(summary[1], 100)
     local sign = vim.startswith(said, SIGNS[status]) and said or SIGNS[status] .. ' ' .. said
     -- Why it failed is said whole, and not in a fold.
-    if status ~= 'ok' then spell_out(view, update.callId, sign, summary[1]) end
+    if status ~= 'ok' then
+      spell_out(view, update.callId, sign, summary[1])
+    elseif #summary == 1 and not view:has_output(update.callId) and not view:has_room(update.callId, sign) then
+      view:output(update.callId, ended(summary[1]))
+    end
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
