@@ -38,6 +38,7 @@ pub(super) struct StatusLine {
 struct Findings {
     health: Health,
     message: Option<String>,
+    /// The model that a turn takes which names none.
     model: Option<String>,
 }
 
@@ -69,26 +70,30 @@ impl StatusLine {
                 let found = status.look().await;
                 if status.looks.load(Ordering::Relaxed) == look {
                     *lock(&status.found) = found;
-                    status.tell(None).await;
+                    status.tell().await;
                 }
             });
     }
 
-    /// Sends the status if it changed. `model` is the model of a turn that begins.
-    pub(super) async fn tell(&self, model: Option<String>) {
+    /// Takes note of the model of a turn that named none, until the next check, and sends the status if it changed.
+    pub(super) async fn took(&self, model: String) {
+        lock(&self.found).model = Some(model);
+        self.tell().await;
+    }
+
+    /// Sends the status if it changed.
+    pub(super) async fn tell(&self) {
         let now = {
             let mut sent = lock(&self.sent);
-            let before = sent.clone();
             let found = lock(&self.found).clone();
-            let of_last_turn = || before.as_ref().and_then(|before| before.model.clone());
             let now = StatusParams {
                 health: found.health,
                 busy: self.handles.engine.conversations().running().any(),
                 message: found.message,
-                model: model.or_else(of_last_turn).or(found.model),
+                model: found.model,
                 pending_prompts: self.handles.prompts.count(),
             };
-            if before.as_ref() == Some(&now) {
+            if sent.as_ref() == Some(&now) {
                 return;
             }
             *sent = Some(now.clone());

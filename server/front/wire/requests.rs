@@ -518,7 +518,7 @@ pub struct StatusParams {
     /// Reason for a health other than good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `provider/model` of the last turn.
+    /// `provider/model` that a turn takes which names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Over all conversations.

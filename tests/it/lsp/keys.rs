@@ -153,3 +153,51 @@ fn the_first_provider_with_an_entered_key_is_asked_where_no_model_is_named() {
         it["method"] == "aside/status" && model.starts_with("google/")
     });
 }
+
+#[test]
+fn a_forgotten_key_and_another_model_change_the_model_of_the_status() {
+    let world = TestWorld::new();
+    let mut server = world.command(&["lsp", "--stdio"]);
+    // Nobody listens there.
+    server.env("OLLAMA_HOST", "127.0.0.1:1");
+    let mut client = Client::run(server);
+    let options = json!({ "trusted": true });
+    client.request("initialize", initialize(&world, prompts(), options));
+    client.notify("initialized", json!({}));
+    let shows = |client: &mut Client, model: Option<&str>| {
+        client.next("the model of the status", |it| {
+            let of = it["params"]["model"].as_str();
+            it["method"] == "aside/status" && of.map(|it| it.split('/').next().unwrap()) == model
+        });
+    };
+    set(&mut client, "google", Some(RIGHT));
+    shows(&mut client, Some("google"));
+    set(&mut client, "google", None);
+    shows(&mut client, None);
+    set(&mut client, "anthropic", Some(RIGHT));
+    shows(&mut client, Some("anthropic"));
+    let set_to = json!({ "config": { "assistant": { "model": "google/gemini-2.5-flash" } } });
+    set(&mut client, "google", Some(RIGHT));
+    client.notify(
+        "workspace/didChangeConfiguration",
+        json!({ "settings": set_to }),
+    );
+    shows(&mut client, Some("google"));
+}
+
+#[test]
+fn a_model_that_a_turn_names_is_not_the_one_of_the_next_that_names_none() {
+    let world = TestWorld::new();
+    let script = "[[reply]]\nrepeat = true\nsay = [{ text = \"Done.\" }]\n";
+    world.write("other.toml", script);
+    let mut client = Client::start(&world, script, prompts());
+    let named = format!("rehearsal/{}", world.at("other.toml").display());
+    client.turn(json!({ "message": "x", "model": named }));
+    client.completed();
+    client.turn(json!({ "message": "x" }));
+    client.next("the usual model", |it| {
+        let model = it["params"]["model"].as_str();
+        assert_ne!(model, Some(named.as_str()), "{it}");
+        it["method"] == "aside/status" && model.is_some()
+    });
+}

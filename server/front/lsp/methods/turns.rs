@@ -132,6 +132,7 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
             .turn_id
             .clone()
             .map_or(ExpectedId::Unknown, ExpectedId::Given),
+        names_model: params.model.is_some(),
         read: Box::new(move || {
             let (root, target) = asker.target(params.root.as_deref(), params.conversation_id)?;
             let start = TurnStart::typed(params.message, attachments::read(sources)?);
@@ -156,6 +157,7 @@ pub(super) fn asked_resume(at: &LspConnection, id: String) -> AskedTurn {
     AskedTurn {
         conversation: Some(id.clone()),
         id: ExpectedId::OnRecord,
+        names_model: true,
         read: Box::new(move || {
             let (conversation, root) = asker.workspace.conversation(&id)?;
             let lines = conversation.read_last_turn().map_err(internal)?;

@@ -122,7 +122,7 @@ async fn carry_out(
     if result.is_ok() {
         at.conversation_changed(&conversation_id).await;
     }
-    at.status.tell(None).await;
+    at.status.tell().await;
     result
 }
 

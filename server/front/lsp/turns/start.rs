@@ -29,6 +29,8 @@ pub(in crate::front::lsp) struct AskedTurn {
     pub(in crate::front::lsp) conversation: Option<String>,
     /// Id of the turn, as far as it is known.
     pub(in crate::front::lsp) id: ExpectedId,
+    /// Whether it names the model, or goes on with the one on record.
+    pub(in crate::front::lsp) names_model: bool,
     /// Reads the rest. Blocks on files.
     pub(in crate::front::lsp) read: Box<dyn FnOnce() -> Result<TurnRequest> + Send>,
 }
@@ -44,6 +46,7 @@ pub(in crate::front::lsp) async fn begin_turn(
 ) -> Result<TurnHandle> {
     let cancelled = CancellationToken::new();
     let (id, conversation) = (asked.id.clone(), asked.conversation.clone());
+    let names_model = asked.names_model;
     let pending = at.pending.add(id, conversation, cancelled.clone());
     let settings = at.workspace.changes();
     let turn = match begin(at, asked, &cancelled).await {
@@ -72,7 +75,11 @@ pub(in crate::front::lsp) async fn begin_turn(
     if at.workspace.changes() != settings {
         apply_settings(at);
     }
-    at.status.tell(Some(model)).await;
+    if names_model {
+        at.status.tell().await;
+    } else {
+        at.status.took(model).await;
+    }
     Ok(handle)
 }
 

@@ -136,7 +136,7 @@ impl TurnView for ClientView {
             fallback::prompts::ask(&self.at.fallback, prompt);
         }
         self.changed().await;
-        self.at.status.tell(None).await;
+        self.at.status.tell().await;
     }
 
     async fn dismiss(&mut self, prompt_id: &str, reason: DismissReason) {
@@ -145,7 +145,7 @@ impl TurnView for ClientView {
             reason: reason.word().to_owned(),
         };
         self.at.client.notify::<DismissPrompt>(params).await;
-        self.at.status.tell(None).await;
+        self.at.status.tell().await;
     }
 
     async fn end(&mut self, completed: Option<TurnCompleted>) {
@@ -158,7 +158,7 @@ impl TurnView for ClientView {
             self.at.client.notify::<TurnEnded>(completed).await;
         }
         self.changed().await;
-        self.at.status.tell(None).await;
+        self.at.status.tell().await;
     }
 
     async fn warn(&mut self, notice: TurnNotice) {
