@@ -1,5 +1,6 @@
 // What the user allowed for good, and how it asks again.
 import * as vscode from 'vscode';
+import { allowedByName, askAgain } from './editorTools';
 import type { Server } from './server';
 import { visible } from './text';
 
@@ -11,14 +12,22 @@ export async function showApprovals(server: Server): Promise<void> {
       return items.map((it) => ({ ...it, folder }));
     }),
   );
-  const all = lists.flat().map(({ approvalId, folder, tool, title, text, cwd, approvedAt }) => ({
-    label: visible(text?.split('\n')[0] ?? title ?? approvalId),
+  const kept = lists.flat().map(({ approvalId, folder, tool, title, text, cwd, approvedAt }) => ({
+    // Arguments alone do not say what they are for; a command does.
+    label: visible((cwd === undefined ? title : text?.split('\n')[0]) ?? text ?? approvalId),
     description: [tool, cwd, approvedAt && new Date(approvedAt).toLocaleString()]
       .filter(Boolean)
       .join(' · '),
-    detail: text?.includes('\n') ? visible(text) : undefined,
-    approval: { approvalId, folder },
+    detail: text && (cwd === undefined || text.includes('\n')) ? visible(text) : undefined,
+    revoke: () => server.request('aside/approval/revoke', { approvalId, folder }),
   }));
+  const byName = allowedByName().map((tool) => ({
+    label: visible(tool),
+    description: 'all its calls · by your settings',
+    detail: undefined,
+    revoke: () => askAgain(tool),
+  }));
+  const all = [...kept, ...byName];
   if (!all.length) {
     void vscode.window.showInformationMessage('Aside: nothing is allowed for good here.');
     return;
@@ -27,5 +36,5 @@ export async function showApprovals(server: Server): Promise<void> {
     title: 'Allowed for Good: Choose What Shall Ask Again',
     canPickMany: true,
   });
-  for (const { approval } of chosen ?? []) await server.request('aside/approval/revoke', approval);
+  for (const { revoke } of chosen ?? []) await revoke();
 }

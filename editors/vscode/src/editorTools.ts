@@ -65,6 +65,23 @@ export async function allowAll(): Promise<void> {
     );
 }
 
+/** The tools that the user's settings always allow by name. */
+export const allowedByName = (): string[] =>
+  Object.entries(userTools()).flatMap(([name, { run }]) => (run === 'unattended' ? [name] : []));
+
+/** Lets a tool ask again that the user's settings allow. */
+export async function askAgain(tool: string): Promise<void> {
+  const { [tool]: own = {}, ...others } = userTools();
+  const rest = Object.fromEntries(Object.entries(own).filter(([key]) => key !== 'run'));
+  await vscode.workspace
+    .getConfiguration('aside')
+    .update(
+      'conversation.tools',
+      Object.keys(rest).length ? { ...others, [tool]: rest } : others,
+      vscode.ConfigurationTarget.Global,
+    );
+}
+
 export const openTabs = (): vscode.Tab[] =>
   vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 export const closeTabs = (shows: (tab: vscode.Tab) => boolean): Thenable<boolean> =>

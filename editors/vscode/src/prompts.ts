@@ -6,6 +6,7 @@ import type { Answer, Prompt } from './wire';
 import { offers } from './offers';
 import {
   ALLOW_TOOLS,
+  allowing,
   declineWithNote,
   GRACE,
   PAGE,
@@ -192,7 +193,7 @@ export class Prompts {
       this.shown = { done, off };
       const answer = await done;
       if (answer && !over.isCancellationRequested) {
-        settle(answer === ALLOW_TOOLS ? { action: 'answer', answer: 'once' } : answer);
+        settle(answer === ALLOW_TOOLS ? allowing(prompt) : answer);
         // The server then answers the other prompts about these tools.
         if (answer === ALLOW_TOOLS) await allowAll();
         return (this.attends = true);

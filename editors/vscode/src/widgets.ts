@@ -56,6 +56,12 @@ export const permission = (prompt: Prompt, answer: string): string | undefined =
     ? 'Make All Edits of This Turn'
     : PERMISSIONS[answer];
 
+/** The answer that is on record where the user allows all tools of the editor: for good, where that is offered. */
+export const allowing = ({ answerType }: Prompt): Answer => {
+  const lasts = answerType.type === 'select' && answerType.options.includes('always');
+  return { action: 'answer', answer: lasts ? 'always' : 'once' };
+};
+
 const ALL_THAT_READ = 'Always Run the Editor’s Tools';
 const REFUSED = 'No';
 const REFUSED_WITH_NOTE = 'No, with a Note…';
@@ -120,15 +126,28 @@ async function permit(
   return chosen === undefined ? undefined : { action: 'answer', answer: answers.get(chosen) };
 }
 
-/** The whole text that would run or be delivered. */
-export function details({ preview, context, tool }: Prompt): string {
+/** What a permission that lasts is for, in words. */
+function lasting({ preview, answerType }: Prompt): string[] {
+  const lasts = answerType.type === 'select' ? answerType.options : [];
+  const words = ['turn', 'always'].filter((it) => lasts.includes(it));
+  if (preview?.kind !== 'command' || !words.length) return [];
+  const said = words.map((it) => `“${PERMISSIONS[it]}”`).join(' and ');
+  return [
+    `${said} hold for exactly this command in this folder. What is allowed inside the sandbox is not allowed outside of it.`,
+  ];
+}
+
+/** The whole text that would run or be delivered, and what an answer that lasts is for. */
+export function details(prompt: Prompt): string {
+  const { preview, context, tool } = prompt;
   const what = !preview
     ? JSON.stringify(tool.arguments, undefined, 2)
     : preview.kind === 'diff'
       ? preview.new
       : preview.text;
   const where = preview?.kind === 'command' ? [`in ${preview.cwd}`] : [];
-  return visible([...(context ? [context] : []), what.trimEnd(), ...where].join('\n\n'));
+  const parts = [...(context ? [context] : []), what.trimEnd(), ...where, ...lasting(prompt)];
+  return visible(parts.join('\n\n'));
 }
 
 /** An answer in a few words. */

@@ -63,7 +63,8 @@ fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, CommandF
     }
 }
 
-/// An approval in the list: its hash, time and tool, then the complete text that was shown.
+/// An approval in the list: its hash, time and tool, then what was shown: the complete command, or the title and the
+/// complete text.
 fn entry(kept: &KeptApproval) -> String {
     let tool = kept.tool.as_deref();
     let tool = tool.unwrap_or("(tool not recorded)");
@@ -72,8 +73,10 @@ fn entry(kept: &KeptApproval) -> String {
     if let Some(cwd) = &kept.cwd {
         entry += &format!("  in {cwd}\n");
     }
-    let text = kept.text.as_deref().or(kept.title.as_deref());
-    for line in text.unwrap_or_default().lines() {
+    // Arguments alone do not say what they are for; a command does.
+    let title = kept.title.as_deref().filter(|_| kept.cwd.is_none());
+    let shown = [title, kept.text.as_deref()];
+    for line in shown.into_iter().flatten().flat_map(str::lines) {
         entry += &format!("  {line}\n");
     }
     entry
@@ -119,6 +122,16 @@ mod tests {
         let first = "abababababab  2023-11-14T22:13:20.000Z  run_command\n  in /w\n  cargo test\n";
         let second = "acacacacacac  2023-11-14T22:13:20.000Z  run_command\n  in /w\n  make\n  make install\n";
         check(Approvals::List, &format!("{first}{second}"));
+        let approval = Approval {
+            hash: "ad".repeat(32),
+            tool: "editor_diagnostics".into(),
+            title: "Run editor_diagnostics in the editor".into(),
+            preview: Some(Preview::Text { text: "{}".into() }),
+        };
+        let at = Duration::from_secs(1_700_000_000);
+        approvals.keep(approval, at).unwrap();
+        let third = "adadadadadad  2023-11-14T22:13:20.000Z  editor_diagnostics\n  Run editor_diagnostics in the editor\n  {}\n";
+        check(Approvals::List, &format!("{first}{second}{third}"));
         check(
             revoke("a"),
             "exit 2: several approvals begin with a; give more digits\n",
@@ -131,6 +144,6 @@ mod tests {
             revoke("ab"),
             "exit 2: no approval begins with ab; `aside approvals list` shows all approvals\n",
         );
-        check(Approvals::List, second);
+        check(Approvals::List, &format!("{second}{third}"));
     }
 }

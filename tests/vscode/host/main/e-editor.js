@@ -47,8 +47,20 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
   await until('the record', isRecord);
   const record = vscode.window.activeTextEditor.document.getText();
-  assert.equal(record.match(/\*\*The user answered:\*\* once/g)?.length, 1);
+  assert.equal(record.match(/\*\*The user answered:\*\* always/g)?.length, 1);
   assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 4);
+  // What is allowed is listed by its name, and all of it asks again.
+  let listed;
+  const pick = () => (items) => Promise.resolve((listed = items));
+  await instead('showQuickPick', pick, () => run('aside.showApprovals'));
+  const [first, ...byName] = listed.map(({ label }) => label);
+  assert.match(first, /^Run editor_\w+ in the editor$/);
+  assert.deepEqual(byName.sort(), ['editor_diagnostics', 'editor_open_files', 'editor_references', 'editor_selection', 'editor_symbols']);
+  assert.deepEqual(settings().inspect('conversation.tools').globalValue, { editor_symbols: { summary: 'Symbols.' }, list_files: { run: 'ask' } });
+  const asked = await ask('Look everywhere');
+  await until('the prompts again', () => aside().prompts.length === 2);
+  await run('aside.stopTurn', asked);
+  await until('no prompt', () => aside().prompts.length === 0);
   await settings().update('conversation.tools', undefined, vscode.ConfigurationTarget.Global);
 });
 
