@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf } from 'source/blocks';
+import { keptWith, toHand } from 'source/entered';
 import { boxed, escaped, fenced, harmless, isLong, traced, visible } from 'source/text';
 import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
@@ -76,6 +77,13 @@ ran.apply({ kind: 'usage', ...usage, inputTokens: 960, contextTokens: 0 });
 assert.equal(ran.context?.tokens, 0);
 
 // A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
+// Keys of several windows: none that another one kept is lost, and one that it forgot leaves the server.
+const kept = keptWith(undefined, 'openai', 'a');
+assert.equal(keptWith(kept, 'google', 'b'), '{"openai":"a","google":"b"}');
+assert.equal(keptWith(keptWith(kept, 'google', 'b'), 'openai'), '{"google":"b"}');
+assert.deepEqual(toHand(['openai', 'google'], { google: 'b', mistral: 'c' }), [{ provider: 'openai' }, { provider: 'google', key: 'b' }, { provider: 'mistral', key: 'c' }]);
+assert.deepEqual(toHand([], {}), []);
+
 async function trace(traceFormat: TraceFormat): Promise<string> {
   const [there, back] = [new PassThrough(), new PassThrough()];
   const [server, editor] = [

@@ -1,6 +1,7 @@
 // Keys of providers: typed once into a password box, kept in VS Code's secret storage, and handed to the server by a request.
 import * as vscode from 'vscode';
 import { ResponseError } from 'vscode-languageclient/node';
+import { entered, keptWith, toHand, type Entered } from './entered';
 import type { Choices } from './pickers';
 import type { Server } from './server';
 
@@ -15,13 +16,14 @@ export const LACKING =
   'There is no model yet. Enter the key of a provider, run Ollama on this computer, or take the tour, which needs neither.';
 const OLLAMA = 'https://ollama.com/download';
 
-type Entered = Record<string, string>;
-
 /** Whether a turn did not begin because there is no model or no key. */
 export const lacksModel = (error: unknown): boolean =>
   error instanceof ResponseError && error.code === NO_PROVIDER;
 
 export class Keys {
+  /** Providers whose keys the server has from here. */
+  private has: string[] = [];
+
   constructor(
     private readonly server: Server,
     private readonly choices: Choices,
@@ -29,7 +31,7 @@ export class Keys {
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     server.prepare = () => this.hand();
-    // Another window has entered one.
+    // Another window has entered one, or forgotten one.
     subscriptions.push(
       secrets.onDidChange(({ key }) => key === SECRET && server.isRunning && void this.hand()),
     );
@@ -37,7 +39,7 @@ export class Keys {
 
   /** Asks for a provider and its key; whether one was entered. */
   async enter(): Promise<boolean> {
-    const entered = await this.entered();
+    const known = entered(await this.secrets.get(SECRET));
     const listed = await this.server.request('aside/key/list', {});
     const providers = listed.providers.map(({ provider, from }) => ({
       label: provider,
@@ -45,7 +47,7 @@ export class Keys {
       isToForget: false,
       provider,
     }));
-    const forgotten = Object.keys(entered).map((provider) => ({
+    const forgotten = Object.keys(known).map((provider) => ({
       label: `$(trash) Forget the key of ${provider}`,
       description: '',
       isToForget: true,
@@ -61,8 +63,8 @@ export class Keys {
     if (!isToForget && !key) return false;
     // The server refuses what cannot be a key; that is not kept.
     await this.server.request('aside/key/set', { provider, key });
-    // One without a value is left out.
-    await this.secrets.store(SECRET, JSON.stringify({ ...entered, [provider]: key }));
+    // Another window may have kept one meanwhile.
+    await this.secrets.store(SECRET, keptWith(await this.secrets.get(SECRET), provider, key));
     return !isToForget;
   }
 
@@ -87,17 +89,20 @@ export class Keys {
     await vscode.env.openExternal(vscode.Uri.parse(OLLAMA));
   }
 
-  private async entered(): Promise<Entered> {
-    return JSON.parse((await this.secrets.get(SECRET)) ?? '{}') as Entered;
-  }
-
-  /** Hands all keys to the server, which keeps them in memory only. */
+  /** Hands all keys to the server, which keeps them in memory only, and lets it forget those that are gone. */
   private async hand(): Promise<void> {
     let late: NodeJS.Timeout | undefined;
-    const none = new Promise<Entered>((resolve) => (late = setTimeout(resolve, OPENED_MS, {})));
-    const entered = await Promise.race([this.entered(), none]).finally(() => clearTimeout(late));
-    for (const [provider, key] of Object.entries(entered))
-      await this.server.first('aside/key/set', { provider, key });
+    const none = new Promise<undefined>((resolve) => {
+      late = setTimeout(resolve, OPENED_MS, undefined);
+    });
+    const read = Promise.resolve(this.secrets.get(SECRET)).then(entered);
+    const now: Entered | undefined = await Promise.race([read, none]).finally(() =>
+      clearTimeout(late),
+    );
+    if (!now) return;
+    const changes = toHand(this.has, now);
+    this.has = Object.keys(now);
+    for (const change of changes) await this.server.first('aside/key/set', change);
   }
 }
 
