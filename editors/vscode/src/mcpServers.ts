@@ -8,6 +8,9 @@ import type { McpServer } from './wire';
 const SCHEME = 'aside-mcp';
 const ICONS = { ready: '$(pass)', failed: '$(error)', off: '$(circle-slash)' };
 
+type Item = vscode.QuickPickItem & { server?: McpServer };
+const NONE: Item = { label: 'None is configured', detail: 'Open the setting aside.mcp.servers' };
+
 type ServerSettings = Record<string, { enabled?: boolean }>;
 
 export class McpServers implements vscode.TextDocumentContentProvider {
@@ -31,17 +34,14 @@ export class McpServers implements vscode.TextDocumentContentProvider {
 
   /** Lists the servers, and does what is chosen with one. */
   async show(): Promise<void> {
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri.toString();
-    const servers = this.server
-      .request('aside/mcp/list', { folder })
-      .then((listed) => listed.servers.map(shownServer));
-    const chosen = await vscode.window.showQuickPick(servers, {
+    const chosen = await vscode.window.showQuickPick(this.listed(), {
       title: 'MCP Servers',
-      placeHolder: 'None is configured; the setting aside.mcp.servers has them',
+      placeHolder: 'A server to turn on or off, or to look at',
       matchOnDescription: true,
     });
     if (!chosen) return;
     const { server } = chosen;
+    if (!server) return openSettings();
     const ways = [
       {
         label: server.state === 'off' ? 'Turn On' : 'Turn Off',
@@ -56,6 +56,21 @@ export class McpServers implements vscode.TextDocumentContentProvider {
     if (way === ways[0]) await this.show();
   }
 
+  /** The servers of all folders; one that is the same in several of them is listed once. */
+  private async listed(): Promise<Item[]> {
+    const folders = vscode.workspace.workspaceFolders ?? [undefined];
+    const lists = await Promise.all(
+      folders.map(async (folder) => {
+        const { servers } = await this.server.request('aside/mcp/list', {
+          folder: folder?.uri.toString(),
+        });
+        return servers.map((it) => shownServer(it));
+      }),
+    );
+    const all = new Map(lists.flat().map((it) => [`${it.label}\n${it.description}`, it]));
+    return all.size ? [...all.values()] : [NONE];
+  }
+
   private async page(server: McpServer): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${server.name}.txt` });
     this.pages.set(uri.path, pageOf(server));
@@ -64,7 +79,7 @@ export class McpServers implements vscode.TextDocumentContentProvider {
   }
 }
 
-function shownServer(server: McpServer) {
+function shownServer(server: McpServer): Item {
   const { name, state, tools = [], tokens, problems = [], place } = server;
   const told =
     state === 'ready' ? `${counted(tools.length, 'tool')}, about ${tokens ?? 0} tokens` : state;

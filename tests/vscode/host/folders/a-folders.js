@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, run, says, test, until, vscode, withModal } = require('../kit');
+const { ask, aside, assert, ended, fs, instead, path, run, says, test, until, vscode, withModal } = require('../kit');
 
 const problems = vscode.languages.createDiagnosticCollection('test');
 const [one, two] = vscode.workspace.workspaceFolders.map(({ uri }) => uri);
@@ -15,11 +15,24 @@ test('a turn works in the folder of its file: paths, commands and what is mentio
     return thread.label.startsWith('Aside: done');
   });
   for (const said of ['The draft is here.', 'The notes have problems.', 'The command ran here.']) await says(thread, said);
-  assert.ok(seen.some(({ detail }) => detail.endsWith(`in ${two.fsPath}`)), JSON.stringify(seen));
+  assert.ok(seen.some(({ detail }) => detail.includes(`in ${two.fsPath}\n`)), JSON.stringify(seen));
 });
 
 test('in the other folder it is the other one', async () => {
   const thread = await ask('Look once more at @draft.md', at(one, 'notes.md'));
   await says(thread, 'It is the first draft.');
   await ended(thread);
+});
+
+test('MCP servers of all folders are listed, and one of several folders once', async () => {
+  const server = (...args) => ({ command: 'python3', args: [path.join(process.env.ASIDE_MEDIA, '../mcp/server.py'), 'plain', ...args] });
+  const settings = () => vscode.workspace.getConfiguration('aside');
+  fs.writeFileSync(at(two, 'aside.toml').fsPath, `[mcp.servers.wheels]\ncommand = "python3"\nargs = ${JSON.stringify(server().args)}\n`);
+  await settings().update('mcp.servers', { gears: server() }, vscode.ConfigurationTarget.Global);
+  let labels;
+  const pick = () => async (items) => void (labels = (await items).map(({ label }) => label.replace(/^\S+ /, '')));
+  await instead('showQuickPick', pick, () => run('aside.showServers'));
+  await settings().update('mcp.servers', undefined, vscode.ConfigurationTarget.Global);
+  fs.rmSync(at(two, 'aside.toml').fsPath);
+  assert.deepEqual(labels.sort(), ['gears', 'wheels']);
 });

@@ -119,6 +119,14 @@ test('no number of the settings has to be filled in', () => {
   assert.deepEqual(numbers.filter(([, it]) => !('default' in it)), []);
 });
 
+test('where no MCP server is configured, the list says so, and only when that is known', async () => {
+  let shown;
+  const pick = () => async (items, options) => void (shown = { placeHolder: options.placeHolder, labels: (await items).map(({ label }) => label) });
+  await instead('showQuickPick', pick, () => run('aside.showServers'));
+  assert.deepEqual(shown.labels, ['None is configured']);
+  assert.doesNotMatch(shown.placeHolder, /none/i);
+});
+
 test('what was allowed for good is listed, and asks again when it is taken back', async () => {
   const first = await ask('Run it for good');
   await prompt('echo for good');
