@@ -13,10 +13,10 @@ import { details, question } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
 /**
- * Milliseconds between two renderings, and one more for so many characters. VS Code waits until comments were not assigned for
- * 100 ms before it shows them, so that more renderings in a second would show nothing at all.
+ * Milliseconds from one rendering to the next, and one more for so many characters. VS Code waits until comments were not
+ * assigned for 100 ms before it shows them, so that more renderings in a second would show nothing at all.
  */
-const RENDER_MS = 150;
+const RENDER_MS = 120;
 const RENDER_CHARACTERS = 1_000;
 /** Milliseconds in which VS Code asks where a thread may be, if it does so at all in a document. */
 const ASKED_MS = 3_000;
@@ -30,6 +30,8 @@ interface Thread {
   readonly about: vscode.Range;
   talk: Talk;
   timer?: NodeJS.Timeout;
+  /** When it was rendered last. */
+  drawnAt?: number;
 }
 
 /** The place of a conversation, which is found again when the window is. */
@@ -249,9 +251,11 @@ export class Threads {
     const draw = () => {
       delete thread.timer;
       this.draw(thread);
+      thread.drawnAt = Date.now();
     };
     const length = thread.talk.turns.at(-1)?.text.length ?? 0;
-    thread.timer = setTimeout(draw, RENDER_MS + length / RENDER_CHARACTERS);
+    const due = (thread.drawnAt ?? 0) + RENDER_MS + length / RENDER_CHARACTERS;
+    thread.timer = setTimeout(draw, Math.max(0, due - Date.now()));
   }
 
   private draw({ on, talk: { conversationId, turns } }: Thread): void {
