@@ -91,7 +91,7 @@ export class TurnElement {
     const failed = exitStatus ? ` (exit status ${exitStatus})` : '';
     const sign = exitStatus ? SIGNS.error : SIGNS[status];
     const element = make('div', `call ${exitStatus ? 'error' : status}`);
-    element.append(make('div', 'title', `${sign} ${title}${failed}`));
+    element.append(make('div', 'title', `${sign} `, ...coded(title), failed));
     if (problem) element.append(make('div', 'problem', problem));
     if (call.diff) element.append(folded(counts(call.diff), diff(call.diff), true));
     const lines = output.trimEnd().split('\n');
@@ -116,6 +116,12 @@ export class TurnElement {
     const shown = language === 'diff' ? diff(code) : make('pre', '', make('code', '', code));
     return make('div', 'code', tools, shown);
   }
+}
+
+/** A title, with what stands between its backticks as code. */
+function coded(title: string): (Node | string)[] {
+  const [, before = title, code, after = ''] = /^([^`]*)`([^]*)`([^`]*)$/.exec(title) ?? [];
+  return code === undefined ? [title] : [before, make('code', '', code), after];
 }
 
 function folded(title: string, content: HTMLElement, open = false): HTMLDetailsElement {
