@@ -47,7 +47,7 @@ async function watch(where, selected) {
     const [median, slow, most] = [0.5, 0.95, 1].map((part) => Math.round(gaps[Math.ceil(gaps.length * part) - 1]));
     const told = `it grew ${gaps.length} times; median ${median} ms, 95 of 100 within ${slow} ms, most ${most} ms`;
     // A machine that does something else beside may stop for longer, now and then.
-    assert.ok(gaps.length >= least && median <= 400, told);
+    assert.ok(gaps.length >= least && median <= 250, told);
     return told;
   };
 }
@@ -238,6 +238,8 @@ await test('a command that is allowed in the view shows its last lines while it 
   await see(turn.locator('details pre'), 'test 1 ok');
   await see(inside.locator('.spent'), 'tokens in');
   await see(turn.locator('footer'), 'done');
+  // Nothing waits any more, so nothing is counted on the view's icon.
+  await page.locator('.activitybar .badge-content').filter({ hasText: /\d/ }).first().waitFor({ state: 'detached' });
 });
 
 await test('code of an answer is inserted where the cursor is, and a link opens the line of its file', async () => {

@@ -192,9 +192,10 @@ export class Server implements vscode.Disposable {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
           closed: () => closed(),
         },
-        // The server's own code actions are for editors without an extension.
+        // The server's own code actions and progress are for editors without an extension.
         middleware: {
           provideCodeActions: () => [],
+          handleWorkDoneProgress: () => undefined,
           workspace: {
             configuration: () => [this.settings()],
             // Without them the server would ask, and a turn that begins meanwhile would have those of before.

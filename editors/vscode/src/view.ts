@@ -262,9 +262,8 @@ export class View implements vscode.WebviewViewProvider {
   private badge(): void {
     if (!this.view) return;
     const value = this.prompts.list.length;
-    this.view.badge = value
-      ? { value, tooltip: `${counted(value, 'question')} of Aside` }
-      : undefined;
+    // Where there is no badge, VS Code may leave the one of before; of nothing it shows none.
+    this.view.badge = { value, tooltip: value ? `${counted(value, 'question')} of Aside` : '' };
   }
 }
 

@@ -41,14 +41,15 @@ test('the tools of the editor are allowed by name with one answer, which holds i
   await run('aside.reply', { thread, text: 'Look once more' });
   await ended(thread);
   await says(thread, 'I looked again.');
-  // Who answered is on record: the person for the first call, and the configuration for the four others.
+  // Who answered is on record: the person for the first call and, as it was for good, the next of that tool, and the
+  // configuration for the three others.
   const choose = () => async (items) => (await items).find(({ label }) => label === 'Look everywhere');
   await instead('showQuickPick', choose, () => run('aside.openTranscript'));
   const isRecord = () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation';
   await until('the record', isRecord);
   const record = vscode.window.activeTextEditor.document.getText();
   assert.equal(record.match(/\*\*The user answered:\*\* always/g)?.length, 1);
-  assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 4);
+  assert.equal(record.match(/\*\*The configuration answered:\*\* once/g)?.length, 3);
   // What is allowed is listed by its name, and all of it asks again.
   let listed;
   const pick = () => (items) => Promise.resolve((listed = items));
