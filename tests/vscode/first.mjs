@@ -170,8 +170,8 @@ await test('MCP servers are listed with their state, turned off and on, and show
     await row(text).waitFor({ state: 'hidden' });
   };
   await command(page, 'Aside: MCP Servers…');
-  assert.equal(await quickInput.locator('input.input').getAttribute('placeholder'), 'A server to turn on or off, or to look at');
   await see(row('gears'), 'tools, about');
+  assert.equal(await quickInput.locator('input.input').getAttribute('placeholder'), 'A server to turn on or off, or to look at');
   await picture('servers');
   await row('gears').click();
   await chosen('Turn Off');
