@@ -160,3 +160,17 @@ test('what there is not is said with what there is', { script = TALK }, function
   vim.cmd('Aside show')
   T.says('there is no answer yet')
 end)
+
+test("an answer of Aside's own list is gone to by its number, also one of two digits", {}, function()
+  vim.ui.select, T.own_list = T.select, true
+  local items, picked = {}, nil
+  for number = 1, 14 do
+    items[number] = 'item ' .. number
+  end
+  local options = { prompt = 'Which? ', kind = 'aside', format_item = tostring }
+  for keys, wanted in pairs({ ['12<CR>'] = 'item 12', ['3<CR>'] = 'item 3', ['19<CR>'] = 'item 9' }) do
+    require('aside.select')(items, options, function(item) picked = item end)
+    T.press(keys)
+    T.equal(picked, wanted)
+  end
+end)

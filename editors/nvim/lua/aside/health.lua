@@ -24,7 +24,9 @@ local function doctor(path)
     -- Neither is about Neovim.
     local elsewhere = about == 'terminal' or about == 'editors'
     local advised = state == 'warning' and ADVICE[about] or advice
-    if not elsewhere then say(state ~= 'ok' and found or text or line, advised) end
+    if not elsewhere then
+      say(state ~= 'ok' and found or text or line, advised --[[@as string]])
+    end
   end
 end
 

@@ -50,11 +50,11 @@ local function show(lines, prompt, about, picked)
     map(key, function() finish() end)
   end
   -- The number of an answer goes there; Enter takes it.
-  local number = ''
+  local number = 0
   for digit = 0, 9 do
     map(tostring(digit), function()
-      number = lines[tonumber(number .. digit)] and number .. digit or tostring(digit)
-      if lines[tonumber(number)] then vim.api.nvim_win_set_cursor(win, { tonumber(number), 0 }) end
+      number = lines[10 * number + digit] and 10 * number + digit or digit
+      if lines[number] then vim.api.nvim_win_set_cursor(win, { number, 0 }) end
     end)
   end
   vim.api.nvim_create_autocmd(
