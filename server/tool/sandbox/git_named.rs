@@ -299,6 +299,7 @@ impl NamingSettings<'_> {
 
 /// Adds the links in a folder of hooks.
 fn add_links_in(hooks: &Path, places: &mut Places, writable: &[PathBuf]) {
+    places.note_files(hooks);
     let entries = fs::read_dir(hooks).into_iter().flatten().flatten();
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     for link in links {

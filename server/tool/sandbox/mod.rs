@@ -12,6 +12,7 @@
 //! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
 //! | `places`, `place_search`, `package_folders` | protected places: files that other programs execute, the search for them, and where it does not look |
 //! | `place_tree`, `listed_folder`, `folder_watch` | the folders that were searched, how one is listed, and what the kernel tells of its changes |
+//! | `other_names` | hard links of files in protected folders |
 //! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
 //! | `filter`, `second_wall` | the filter of system calls; rules of the kernel's that hold besides the mounts |
@@ -76,6 +77,7 @@ mod listed_folder;
 mod means;
 mod mountinfo;
 pub(super) mod mounts;
+mod other_names;
 mod outside_sockets;
 mod package_folders;
 pub(super) mod place_search;

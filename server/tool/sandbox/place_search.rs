@@ -206,6 +206,7 @@ impl PlaceSearch<'_> {
                         self.found.add(path, usize::MAX, self.writable);
                     }
                 }
+                FileType::RegularFile if is_deep => self.found.note_file(&path),
                 FileType::Directory if is_deep => self.add_links(place, &path, is_deep),
                 _ => {}
             }
@@ -219,6 +220,7 @@ fn kind(path: &Path) -> FileType {
     match about {
         Ok(about) if about.is_symlink() => FileType::Symlink,
         Ok(about) if about.is_dir() => FileType::Directory,
+        Ok(about) if about.is_file() => FileType::RegularFile,
         _ => FileType::Unknown,
     }
 }

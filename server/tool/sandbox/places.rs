@@ -8,6 +8,7 @@ use std::{
     time::SystemTime,
 };
 
+use super::other_names::OtherNames;
 use crate::workspace::protected::kind_of;
 use aside_base::{
     system::files::{born, names, number},
@@ -72,6 +73,8 @@ pub(crate) struct Places {
     found: BTreeMap<PathBuf, ProtectedPlace>,
     /// Paths from which settings of Git take code, or would if something were there.
     named: BTreeSet<PathBuf>,
+    /// Files in protected folders that have further names.
+    other_names: OtherNames,
     pub(crate) gaps: BTreeSet<OpenGap>,
 }
 
@@ -184,15 +187,18 @@ impl Places {
             self.named.contains(above) || led.any(|(real, _)| real == above)
         };
         // Another name of a protected file.
-        let number = fs::symlink_metadata(path)
-            .ok()
-            .filter(|about| names(about) > 1)
-            .map(|about| number(&about));
+        let about = fs::symlink_metadata(path).ok();
+        let about = about.filter(|about| names(about) > 1);
+        let is_inner = about.as_ref().is_some_and(|it| self.other_names.has(it));
+        let number = about.map(|about| number(&about));
         let is_other_name = |place: &ProtectedPlace| {
             let led = place.leads_to.as_ref().map(|(_, mark)| mark.number);
             number.is_some_and(|number| number == place.mark.number || Some(number) == led)
         };
-        self.covers(path) || path.ancestors().any(is_led) || self.found.values().any(is_other_name)
+        is_inner
+            || self.covers(path)
+            || path.ancestors().any(is_led)
+            || self.found.values().any(is_other_name)
     }
 
     /// Adds what settings of Git name, whether it is there or not.
@@ -238,6 +244,26 @@ impl Places {
         known.fixed = known.fixed.max(fixed);
     }
 
+    /// Takes note of a file in a protected folder.
+    pub(super) fn note_file(&mut self, path: &Path) {
+        self.other_names.note(path);
+    }
+
+    /// Takes note of the files of a protected place.
+    pub(super) fn note_files(&mut self, place: &Path) {
+        if !self.other_names.note_all(place) {
+            self.gaps.insert(OpenGap::Many(place.to_owned()));
+        }
+    }
+
+    /// Notes a gap for each file in protected folders that has a name elsewhere.
+    pub(crate) fn note_twofold(&mut self, writable: &[PathBuf]) {
+        let open = self.other_names.open();
+        let open = open.filter(|path| is_within(Some(path), writable));
+        let open: Vec<PathBuf> = open.cloned().collect();
+        self.gaps.extend(open.into_iter().map(OpenGap::Twofold));
+    }
+
     /// Adds other places.
     pub(crate) fn merge(&mut self, others: Self) {
         for (path, place) in others.found {
@@ -245,6 +271,7 @@ impl Places {
             known.fixed = known.fixed.max(place.fixed);
         }
         self.gaps.extend(others.gaps);
+        self.other_names.merge(others.other_names);
         self.named.extend(others.named);
     }
 

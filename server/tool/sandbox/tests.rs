@@ -3,7 +3,7 @@
 use super::{
     mountinfo::mounts,
     place_search::ListedFolders,
-    places::{KnownPlaces, Places},
+    places::{KnownPlaces, OpenGap, Places},
     *,
 };
 
@@ -213,4 +213,41 @@ fn links_are_protected_where_they_lead() {
     );
     let protected: Vec<&PathBuf> = layout.protected.keys().collect();
     assert_eq!(protected, [&root.join("real")]);
+}
+
+#[test]
+fn a_file_in_a_protected_folder_with_a_name_elsewhere_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = &folder.path().canonicalize().unwrap();
+    for name in [
+        ".vscode/deep/tasks.json",
+        ".git/HEAD",
+        ".git/refs/x",
+        ".git/objects/aa/x",
+        ".git/hooks/pre-commit",
+        ".hg/store/x",
+        ".husky/a",
+        "plain",
+    ] {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    for (file, other) in [
+        (".vscode/deep/tasks.json", "tasks"),
+        (".git/objects/aa/x", "object"),
+        (".git/hooks/pre-commit", "hook"),
+        (".hg/store/x", "store"),
+        (".husky/a", ".husky/b"),
+    ] {
+        fs::hard_link(root.join(file), root.join(other)).unwrap();
+    }
+    let rules = SandboxRules::default();
+    let found = rules.places(root, &KnownPlaces::new(), &ListedFolders::default());
+    let open = [".git/hooks/pre-commit", ".vscode/deep/tasks.json"];
+    let open = open.map(|name| OpenGap::Twofold(root.join(name)));
+    assert_eq!(found.gaps, open.into());
+    let asked = ["tasks", "object", "hook", "store", "plain"];
+    let asked = asked.map(|name| found.lead_to(&root.join(name)));
+    assert_eq!(asked, [true, false, true, false, false]);
 }

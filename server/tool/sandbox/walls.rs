@@ -99,6 +99,12 @@ impl SandboxRules {
         for place in kept {
             places.add(place, usize::MAX, &writable);
         }
+        let all: Vec<PathBuf> = places.paths().cloned().collect();
+        for repository in all.iter().filter(|place| git::is_repository(place)) {
+            let (entries, _) = git::kept(repository);
+            entries.iter().for_each(|entry| places.note_files(entry));
+        }
+        places.note_twofold(&writable);
         places.note_replaceable(&repositories, &writable);
         places.bound(&writable);
         if homes().is_empty() {

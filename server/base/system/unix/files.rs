@@ -56,7 +56,7 @@ pub fn for_user_alone(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// The identity of a file or folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     device: u64,
     number: u64,
