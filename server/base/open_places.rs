@@ -7,7 +7,8 @@ use std::{
     collections::{BTreeSet, VecDeque},
     env,
     ffi::{OsStr, OsString},
-    fs, io,
+    fs,
+    io::{self, Read},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Component, Path, PathBuf},
     sync::Mutex,
@@ -17,11 +18,14 @@ use rustix::io::Errno;
 
 use crate::{
     homes::{home, homes},
-    lock,
+    lock, regular,
 };
 
 /// Links on the way to a path that are followed.
 const LINKS: usize = 40;
+/// Scripts whose first lines name one another that are followed, and bytes of such a line; systems take fewer.
+const SCRIPTS: usize = 8;
+const LINE: u64 = 4096;
 
 /// The open places of this process.
 static KNOWN: Mutex<OpenPlaces> = Mutex::new(OpenPlaces(BTreeSet::new()));
@@ -137,8 +141,12 @@ impl OpenPlaces {
     /// [`io::ErrorKind::NotFound`] where there is none, and [`io::ErrorKind::PermissionDenied`] where there is one that
     /// a program inside the sandbox may write.
     pub fn program(&self, name: &OsStr, folder: &Path, path: &OsStr) -> io::Result<PathBuf> {
-        let is_open = |file: &Path| {
+        let is_open_itself = |file: &Path| {
             self.hold(file) || fs::canonicalize(file).is_ok_and(|it| is_everybodys(&it))
+        };
+        let is_open = |file: &Path| {
+            let mut words = first_lines(file).into_iter().map(PathBuf::from);
+            is_open_itself(file) || words.any(|word| word.is_absolute() && is_open_itself(&word))
         };
         if name.as_encoded_bytes().contains(&b'/') {
             let file = folder.join(name);
@@ -243,6 +251,35 @@ fn is_everybodys(real: &Path) -> bool {
         || above
             .filter_map(|folder| mode(folder).ok())
             .any(|mode| anyone(mode) && mode & STICKY == 0)
+}
+
+/// The words by which a system starts a script: those of its first line, if that names a program, and of this program's.
+#[must_use]
+pub fn first_lines(file: &Path) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut next = Some(file.to_owned());
+    for _ in 0..SCRIPTS {
+        let Some(line) = next.take().and_then(|file| first_line(&file)) else {
+            break;
+        };
+        let own = line.split_whitespace().map(str::to_owned);
+        let own: Vec<String> = own.collect();
+        next = own.first().map(PathBuf::from);
+        words.extend(own);
+    }
+    words
+}
+
+/// What stands behind `#!` in a script.
+fn first_line(file: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    let file = regular::open(file).ok()?;
+    file.take(LINE).read_to_end(&mut start).ok()?;
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    Some(String::from_utf8_lossy(line).into_owned())
 }
 
 /// Whether this is a file that somebody may run; it is not run.
@@ -366,6 +403,42 @@ mod tests {
         symlink(&way, ground.root.join("chain")).unwrap();
         check("ROOT/work/way/tool", false);
         check("ROOT/chain/tool", false);
+    }
+
+    #[test]
+    fn a_script_counts_unless_a_command_can_write_what_runs_it() {
+        let ground = Ground::new();
+        let root = ground.root.to_str().unwrap();
+        let script = |name: &str, line: &str| {
+            let file = ground.root.join("safe").join(name);
+            fs::write(&file, line.replace("ROOT", root)).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        script("plain", "#!/bin/sh -e\ntrue\n");
+        script("found", "#!/usr/bin/env python3\n");
+        script("text", "true\n#!ROOT/work/bin/tool\n");
+        script("open", "#!ROOT/work/bin/tool\n");
+        script("blank", "#! ROOT/work/bin/tool -x");
+        script("split", "#!/usr/bin/env -S ROOT/work/bin/tool -x\n");
+        script("chain", "#!ROOT/safe/open\n");
+        script("itself", "#!ROOT/safe/itself\n");
+        for (name, is_taken) in [
+            ("plain", true),
+            ("found", true),
+            ("text", true),
+            ("open", false),
+            ("blank", false),
+            ("split", false),
+            ("chain", false),
+            ("itself", true),
+        ] {
+            let (by_name, by_path) = (OsString::from(name), ground.root.join("safe").join(name));
+            for program in [by_name.as_os_str(), by_path.as_os_str()] {
+                let path = ground.path(&["safe"]);
+                let found = ground.places().program(program, Path::new("/"), &path);
+                assert_eq!(found.is_ok(), is_taken, "{name}: {found:?}");
+            }
+        }
     }
 
     #[test]

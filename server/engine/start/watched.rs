@@ -40,8 +40,11 @@ pub(super) fn check(
     // A folder that cannot be used is an error of the start.
     let folder = program.folder(&root).ok()?;
     let places = open_places::known();
-    let words = words(program);
+    let mut words = words(program);
     let settings = of_parts(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    if program.command.contains('/') {
+        words.extend(open_places::first_lines(&folder.join(&program.command)));
+    }
     if named(&words, &folder, &places, extent).is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@ use aside_turn::rules::CommandRules;
 use super::{
     known_programs::{KnownPrograms, rule_for, speaks_of},
     line::{CommandLine, SeenCommand},
+    same_program::FoundPrograms,
     started::{RuleMatch, Started},
 };
 
@@ -28,16 +29,18 @@ pub(crate) enum Verdict {
     Silent,
 }
 
-/// Applies the rules to a command line. The strictest rule counts, and a line that cannot be parsed is never allowed.
-pub(crate) fn verdict(own: &CommandRules, command: &str) -> Verdict {
+/// Applies the rules to a command line that runs in a folder. The strictest rule counts, and a line that cannot be parsed is never allowed.
+pub(crate) fn verdict(own: &CommandRules, command: &str, folder: &Path) -> Verdict {
     let all = [&own.allow, &own.ask, &own.deny, &own.unsandboxed];
     if all.iter().all(|rules| rules.is_empty()) {
         return Verdict::Silent;
     }
     let line = CommandLine::read(command);
     let started = Started::by(&line);
+    let programs = FoundPrograms::from(folder);
     let find = |rules: &[String], wanted: RuleMatch| {
-        let found = rules.iter().find(|rule| started.matches(rule) == wanted);
+        let matches = |rule: &str| started.matches(rule, &programs);
+        let found = rules.iter().find(|rule| matches(rule) == wanted);
         found.cloned()
     };
     if let Some(rule) = find(&own.deny, RuleMatch::Yes) {
@@ -267,7 +270,11 @@ mod tests {
             unsandboxed: words(&["git commit", "docker"]),
         };
         let check = |command: &str, verdict: Verdict| {
-            assert_eq!(super::verdict(&rules, command), verdict, "{command}");
+            assert_eq!(
+                super::verdict(&rules, command, Path::new("/")),
+                verdict,
+                "{command}"
+            );
         };
         let deny = |rule: &str| Verdict::Deny(rule.into());
         let unsandboxed = |rule: &str| Verdict::Unsandboxed(rule.into());
@@ -296,7 +303,7 @@ mod tests {
         check("git commit && git status", Verdict::Allow);
         check("echo 'unclosed", Verdict::Unread("curl".into()));
         assert_eq!(
-            verdict(&CommandRules::default(), "cargo test"),
+            verdict(&CommandRules::default(), "cargo test", Path::new("/")),
             Verdict::Silent
         );
     }

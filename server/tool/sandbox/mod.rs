@@ -20,7 +20,7 @@
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
-//! | `known_programs` | programs of which something is known, by name and subcommand |
+//! | `known_programs`, `same_program` | programs of which something is known, by name and subcommand; whether two names are of one program |
 //! | `plain`, `line`, `started` | the commands of a line: exactly, as far as a parser finds them, and those in arguments |
 
 use std::{
@@ -99,6 +99,7 @@ pub(super) mod second_wall {
         Ok(())
     }
 }
+pub(super) mod same_program;
 mod started;
 mod walls;
 

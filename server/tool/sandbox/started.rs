@@ -10,6 +10,7 @@ use std::path::Path;
 use super::{
     known_programs::{KnownPrograms, rule_for},
     line::{CommandLine, SeenCommand},
+    same_program::FoundPrograms,
 };
 
 /// Programs that start the program in their arguments.
@@ -177,14 +178,27 @@ impl Started {
         all
     }
 
-    /// Matches a rule that denies or asks.
-    pub(super) fn matches(&self, rule: &str) -> RuleMatch {
+    /// Matches a rule that denies or asks. It may cover another name of its program, which may do another thing by it.
+    pub(super) fn matches(&self, rule: &str, programs: &FoundPrograms) -> RuleMatch {
         let rule: Vec<&str> = rule.split_whitespace().collect();
         let Some((program, does)) = rule.split_first() else {
             return RuleMatch::No;
         };
         let matches = self.commands.iter().map(|it| matches(program, does, it));
-        let may_cover = !self.is_complete || self.names(program, does);
+        let is_other_name = |command: &SeenCommand| {
+            let mut words = starts(&command.words)
+                .into_iter()
+                .map(|at| &command.words[at]);
+            let has_all = does
+                .iter()
+                .all(|it| command.words.iter().any(|word| word == it));
+            let is_other =
+                |word: &String| name(word) != *program && programs.are_same(program, word);
+            (has_all || !command.is_whole) && words.any(is_other)
+        };
+        let may_cover = !self.is_complete
+            || self.names(program, does)
+            || self.commands.iter().any(is_other_name);
         let unread = [RuleMatch::No, RuleMatch::Perhaps][usize::from(may_cover)];
         matches.max().unwrap_or(RuleMatch::No).max(unread)
     }
@@ -360,10 +374,41 @@ fn name(program: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
     use super::*;
 
     fn matched(rule: &str, line: &str) -> RuleMatch {
-        Started::by(&CommandLine::read(line)).matches(rule)
+        let programs = FoundPrograms::from(Path::new("/"));
+        Started::by(&CommandLine::read(line)).matches(rule, &programs)
+    }
+
+    #[test]
+    fn a_rule_may_cover_other_names_of_its_program() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        for name in ["one", "other"] {
+            let file = folder.path().join("bin").join(name);
+            fs::write(&file, name).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::hard_link(folder.path().join("bin/one"), folder.path().join("near")).unwrap();
+        let programs = FoundPrograms::from(folder.path());
+        for (line, expected) in [
+            ("./near push", RuleMatch::Perhaps),
+            ("env ./near -q push", RuleMatch::Perhaps),
+            ("./near $X", RuleMatch::Perhaps),
+            ("./near status", RuleMatch::No),
+            ("./bin/other push", RuleMatch::No),
+            ("bin/one push", RuleMatch::Yes),
+        ] {
+            let started = Started::by(&CommandLine::read(line));
+            assert_eq!(
+                started.matches("bin/one push", &programs),
+                expected,
+                "{line}"
+            );
+        }
     }
 
     #[test]
