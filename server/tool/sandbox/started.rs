@@ -198,9 +198,27 @@ impl Started {
         };
         let may_cover = !self.is_complete
             || self.names(program, does)
-            || self.commands.iter().any(is_other_name);
+            || self.commands.iter().any(is_other_name)
+            || self.gives_name(program, does);
         let unread = [RuleMatch::No, RuleMatch::Perhaps][usize::from(may_cover)];
         matches.max().unwrap_or(RuleMatch::No).max(unread)
+    }
+
+    /// Whether the words of a rule stand within words of its program, which may take them as another name for what the
+    /// rule says: `git -c alias.x=push x`.
+    fn gives_name(&self, program: &str, does: &[&str]) -> bool {
+        let is_within = |word: &String, part: &str| {
+            word != part && loose_words(word).iter().any(|it| it == part)
+        };
+        let may_give = |command: &SeenCommand| {
+            let words = &command.words;
+            let mut programs = starts(words).into_iter().map(|at| name(&words[at]));
+            let mut does = does.iter();
+            programs.any(|it| it == name(program))
+                && does.all(|part| words.iter().any(|word| is_within(word, part)))
+        };
+        // Where no program of the line starts another, there are no loose words.
+        !self.loose.is_empty() && !does.is_empty() && self.commands.iter().any(may_give)
     }
 
     /// Whether the words of a rule stand anywhere in the line, where its programs may start others.
@@ -381,6 +399,34 @@ mod tests {
     fn matched(rule: &str, line: &str) -> RuleMatch {
         let programs = FoundPrograms::from(Path::new("/"));
         Started::by(&CommandLine::read(line)).matches(rule, &programs)
+    }
+
+    #[test]
+    fn a_rule_may_cover_what_a_program_calls_otherwise() {
+        let check = |rule: &str, line: &str, expected: RuleMatch| {
+            assert_eq!(matched(rule, line), expected, "{rule}: {line}");
+        };
+        for line in [
+            "git -c alias.x=push x",
+            "git -c 'alias.x=push -f' x",
+            "git --config-env=alias.x=push x",
+            "GIT_TRACE=1 git -c alias.x=push x",
+            "env git -c alias.x=push x",
+        ] {
+            check("git push", line, RuleMatch::Perhaps);
+        }
+        check(
+            "cargo publish",
+            "cargo --config alias.x='publish' x",
+            RuleMatch::Perhaps,
+        );
+        for line in [
+            "git stash push",
+            "git commit -m 'before a push'",
+            "git checkout pushed",
+        ] {
+            check("git push", line, RuleMatch::No);
+        }
     }
 
     #[test]
