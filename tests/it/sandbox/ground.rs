@@ -87,6 +87,17 @@ impl SandboxGround {
         command
     }
 
+    /// Runs a program, in the workspace, in mounts of its own that this line makes in the folder outside.
+    pub(crate) fn run_in_mounts(&self, made: &str, words: &[&str]) -> ProgramResult {
+        let outside = self.outside("");
+        let line = format!(
+            "here=$PWD; cd '{}' && {made} && cd \"$here\" && exec \"$@\"",
+            outside.display()
+        );
+        let args = [&["-Urm", "sh", "-c", &line, "sh"], words].concat();
+        start(&mut self.command(Path::new("unshare"), &args)).end()
+    }
+
     /// Aside with these arguments.
     pub(crate) fn aside(&self, args: &[&str]) -> ProgramResult {
         self.hand_over();

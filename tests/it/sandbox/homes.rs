@@ -1,8 +1,8 @@
-//! Homes that the environment does not name.
+//! Secrets of homes that the environment does not name, and under mounts that their names do not tell of.
 
 use std::{fs, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script};
+use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
 use crate::world::start;
 
 /// Number of the user.
@@ -79,4 +79,62 @@ fn a_command_asks_where_no_home_is_known() {
     let ground = SandboxGround::new(User::Same);
     let told = told(&ground, None, None, "echo ran");
     assert!(told.contains("your home folder is not known"), "{told}");
+}
+
+#[test]
+fn a_secret_is_hidden_under_each_mount_at_which_it_can_be_seen() {
+    let key = "home/.ssh/id_ed25519";
+    let mounts = [
+        (
+            "the folder",
+            "mount --bind ../home/.ssh second",
+            "second/id_ed25519",
+        ),
+        (
+            "the home",
+            "mount --bind ../home second",
+            "second/.ssh/id_ed25519",
+        ),
+        (
+            "the file",
+            "mount --bind ../home/.ssh/id_ed25519 file",
+            "file",
+        ),
+        (
+            "a mount of a mount",
+            "mount --rbind ../home second && mount --bind second/.ssh third",
+            "third/id_ed25519",
+        ),
+    ];
+    for ((what, made, seen), user) in mounts
+        .iter()
+        .flat_map(|it| users().iter().map(move |user| (it, *user)))
+    {
+        let ground = SandboxGround::new(user);
+        let key = ground.world.folder().join(key);
+        fs::create_dir_all(key.parent().unwrap()).unwrap();
+        fs::write(&key, "PRIVATE").unwrap();
+        for name in ["second", "third"] {
+            fs::create_dir(ground.outside(name)).unwrap();
+        }
+        fs::write(ground.outside("file"), "").unwrap();
+        let seen = ground.outside(seen).display().to_string();
+        let call = SandboxedCall {
+            id: "run",
+            command: format!("cat '{seen}'; echo end"),
+            cwd: ".",
+        };
+        let model = ground.world.script(&script(&[call]));
+        ground.hand_over();
+        let control = ground.run_in_mounts(made, &["cat", &seen]);
+        assert_eq!(control.stdout, "PRIVATE", "{what}: {control:?}");
+        let words = [&[program().to_str().unwrap()], &auto_run(&model, &[])[..]].concat();
+        ground.run_in_mounts(made, &words).exits(0);
+        let log = ground.world.log();
+        let told = log.told("run");
+        assert!(
+            !told.contains("PRIVATE") && told.ends_with("end"),
+            "{what} as {user:?}: {told}"
+        );
+    }
 }

@@ -117,14 +117,7 @@ fn a_socket_is_out_of_sight_by_whatever_name() {
         let line = format!("cd '{outside}' && {}", moved.moved);
         let done = start(&mut ground.command(Path::new("sh"), &["-c", &line])).end();
         assert_eq!(done.code, 0, "{done:?}");
-        let mounted = |words: &[&str]| {
-            let line = format!(
-                "here=$PWD; cd '{outside}' && {} && cd \"$here\" && exec \"$@\"",
-                moved.mounted
-            );
-            let args = [&["-Urm", "sh", "-c", &line, "sh"], words].concat();
-            start(&mut ground.command(Path::new("unshare"), &args)).end()
-        };
+        let mounted = |words: &[&str]| ground.run_in_mounts(moved.mounted, words);
         let control = mounted(&["python3", "-c", CONNECT, name]);
         assert_eq!(
             control.stdout.trim(),
