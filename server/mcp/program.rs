@@ -16,7 +16,7 @@ use aside_tool::{
         FoundIn, Job,
         spoken::{Spoken, SpokenPipes},
     },
-    sandbox::Walls,
+    sandbox::{InsideLock, Walls},
 };
 use aside_turn::record::CallKey;
 use rmcp::{
@@ -44,6 +44,10 @@ const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 /// Advice for a server that ended inside a PID namespace.
 const NAMESPACE_HINT: &str =
     "; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`";
+/// Maximum time to wait until no command runs in the sandbox.
+const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
+/// Said where one does.
+const NOT_QUIET: &str = "a command runs in the sandbox that could change what it starts from; try again when that has ended";
 /// Error code for an unsupported protocol version.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
@@ -96,7 +100,11 @@ async fn started(
     };
     let cwd = program.folder(&ground.root).map_err(failed)?;
     is_there(program, &cwd).map_err(failed)?;
+    // What was looked at stays as it is until the server has read it.
+    let mut quiet = None;
     if let Some(check) = program.check.clone() {
+        let alone = InsideLock::alone(&ground.state, &ground.root, QUIET_TIMEOUT).await;
+        quiet = Some(alone.ok_or_else(|| failed(NOT_QUIET.to_owned()))?);
         let looked = tokio::task::spawn_blocking(move || check()).await;
         looked
             .unwrap_or_else(|_| Err("what it starts from could not be looked up".to_owned()))
@@ -116,7 +124,9 @@ async fn started(
     let output = messages(output, noise);
     let transport: AsyncRwTransport<RoleClient, DuplexStream, ChildStdin> =
         AsyncRwTransport::new(output, input).with_max_line_length(MAX_MESSAGE);
-    match Connection::over(transport, version, hide.clone()).await {
+    let opened = Connection::over(transport, version, hide.clone()).await;
+    drop(quiet);
+    match opened {
         Ok(connection) => Ok(connection.of_process(process)),
         Err(error) => {
             process.end().await;

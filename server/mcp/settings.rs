@@ -72,6 +72,8 @@ pub type StartCheck = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 pub struct ServerGround {
     /// The root of the workspace.
     pub root: PathBuf,
+    /// The state directory.
+    pub state: PathBuf,
     /// The executable that supervises child processes: `aside` itself.
     pub holder: PathBuf,
     /// The sandbox that provides the PID namespace; `None` if there is none.

@@ -5,11 +5,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use aside_base::{unfinished::UnfinishedCommand, visible::short_line};
 use aside_turn::effect::CallWork;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     ToolContext,
@@ -32,8 +32,9 @@ const UNKEPT: &str =
 const TRIES: usize = 5;
 /// Those of them that others may hinder; for the rest, no program of any Aside runs in the workspace meanwhile.
 const TRIES_BESIDE: usize = 2;
-/// Maximum time to wait for others whose walls are built alone.
-const BESIDE: Duration = Duration::from_secs(5);
+/// Said where another has the lock all the time.
+const KEPT_WAITING: &str = "It did not run, as other programs in the sandbox on the same disk, or an MCP server that starts \
+    there, kept it waiting; call it again.";
 
 /// A program and the confinement in which it is to run.
 #[derive(Clone)]
@@ -100,6 +101,7 @@ impl Hold {
         program: HeldProgram,
         work: &CallWork,
         context: &Arc<ToolContext>,
+        cancelled: &CancellationToken,
     ) -> Result<Self, String> {
         let mut hold = Self {
             program,
@@ -109,15 +111,20 @@ impl Hold {
             unfinished: None,
             tries: 0,
         };
-        hold.build(work, context).await?;
+        hold.build(work, context, cancelled).await?;
         Ok(hold)
     }
 
-    async fn build(&mut self, work: &CallWork, context: &Arc<ToolContext>) -> Result<(), String> {
+    async fn build(
+        &mut self,
+        work: &CallWork,
+        context: &Arc<ToolContext>,
+        cancelled: &CancellationToken,
+    ) -> Result<(), String> {
         let Confinement::Inside(means) = &self.program.held else {
             return Ok(());
         };
-        let lock = self.lock(work, context).await;
+        let lock = self.lock(work, context, cancelled).await?;
         let inside = &context.sandbox.inside;
         let (running, places) = inside.enter(lock, search(work, context)).await?;
         if !places.gaps.is_subset(&self.program.gaps) {
@@ -147,18 +154,28 @@ impl Hold {
         Ok(())
     }
 
-    /// The lock under which walls are built; none where it cannot be had.
-    async fn lock(&self, work: &CallWork, context: &Arc<ToolContext>) -> Option<InsideLock> {
+    /// The lock under which walls are built; none where there is no such file.
+    async fn lock(
+        &self,
+        work: &CallWork,
+        context: &Arc<ToolContext>,
+        cancelled: &CancellationToken,
+    ) -> Result<Option<InsideLock>, String> {
         let opened = off_thread(work, context, move |_, context| {
             let state = context.sandbox.rules.own.first();
             let opened = state.map(|state| InsideLock::open(state, context.files.root()));
             Ok(opened.and_then(Result::ok))
         });
-        let (share, time) = match self.tries > TRIES_BESIDE {
-            true => (LockShare::Nobody, context.limits.time),
-            false => (LockShare::Others, BESIDE),
+        let Some(file) = opened.await? else {
+            return Ok(None);
         };
-        InsideLock::take(opened.await.ok()??, share, time).await
+        let share = match self.tries > TRIES_BESIDE {
+            true => LockShare::Nobody,
+            false => LockShare::Others,
+        };
+        let taking = InsideLock::take(file, share, context.limits.time);
+        let taken = cancelled.run_until_cancelled(taking).await.flatten();
+        taken.map(Some).ok_or_else(|| KEPT_WAITING.to_owned())
     }
 
     /// The same job in its confinement, for one run.
@@ -177,13 +194,14 @@ impl Hold {
         how: &CommandEnd,
         work: &CallWork,
         context: &Arc<ToolContext>,
+        cancelled: &CancellationToken,
     ) -> Result<bool, String> {
         if !matches!(how, CommandEnd::Unbuilt(_)) || self.tries == TRIES {
             return Ok(false);
         }
         self.tries += 1;
         context.sandbox.inside.quiet().await;
-        self.build(work, context).await?;
+        self.build(work, context, cancelled).await?;
         Ok(true)
     }
 

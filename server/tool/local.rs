@@ -139,11 +139,11 @@ impl LocalTool {
             found_in,
         };
         let input = self.input(work, context);
-        let mut hold = Hold::new(held, work, context).await?;
+        let mut hold = Hold::new(held, work, context, cancelled).await?;
         let answered = loop {
             let answered = process::answer(&hold.job(&job), &input, context, cancelled).await;
             let is_again = match &answered {
-                Ok(answered) => hold.anew(&answered.how, work, context).await?,
+                Ok(answered) => hold.anew(&answered.how, work, context, cancelled).await?,
                 Err(_) => false,
             };
             if !is_again {

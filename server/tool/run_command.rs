@@ -269,11 +269,11 @@ async fn run_held(
         inside: None,
         found_in,
     };
-    let mut hold = Hold::new(held, work, context).await?;
+    let mut hold = Hold::new(held, work, context, cancelled).await?;
     let ended = loop {
         let ended = process::run(&hold.job(&job), context, cancelled).await;
         let is_again = match &ended {
-            Ok(ended) => hold.anew(&ended.how, work, context).await?,
+            Ok(ended) => hold.anew(&ended.how, work, context, cancelled).await?,
             Err(_) => false,
         };
         if !is_again {

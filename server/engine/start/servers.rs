@@ -114,6 +114,7 @@ impl Engine {
         }
         let ground = ServerGround {
             root: root.to_owned(),
+            state: self.state_dir().to_owned(),
             holder: self.program().to_owned(),
             walls: self.server_walls(settings, root, &definitions).await,
         };

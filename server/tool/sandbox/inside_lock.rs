@@ -2,7 +2,8 @@
 //!
 //! Each program has the lock together with others while it runs. Where walls cannot be built beside the others, because
 //! one of them exchanges what the walls are made of, the lock is taken alone until the walls stand. So others are only
-//! kept out of the way: what is mounted is looked at in any case, also where no lock can be had.
+//! kept out of the way: what is mounted is looked at in any case, also where there is no lock. An MCP server that starts
+//! from what a program inside can write takes it alone until it answers.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -24,7 +25,7 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// The lock as one program has it, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct InsideLock(File);
+pub struct InsideLock(File);
 
 /// Who else may have the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,14 @@ impl InsideLock {
                 Err(_) => return None,
             }
         }
+    }
+
+    /// Takes the lock of a workspace alone, so that no program runs inside until it is dropped. None where that cannot be
+    /// done in this time.
+    pub async fn alone(state: &Path, root: &Path, time: Duration) -> Option<Self> {
+        let (state, root) = (state.to_owned(), root.to_owned());
+        let opened = tokio::task::spawn_blocking(move || Self::open(&state, &root));
+        Self::take(opened.await.ok()?.ok()?, LockShare::Nobody, time).await
     }
 
     /// Lets others have the lock too.
@@ -103,6 +112,11 @@ mod tests {
         let alone = waiting.await.unwrap();
         assert!(take(LockShare::Others, SOON).await.is_none());
         alone.share();
-        assert!(take(LockShare::Others, SOON).await.is_some());
+        let other = take(LockShare::Others, SOON).await.unwrap();
+        drop(alone);
+        let alone = async || InsideLock::alone(state.path(), root.path(), SOON).await;
+        assert!(alone().await.is_none());
+        drop(other);
+        assert!(alone().await.is_some());
     }
 }

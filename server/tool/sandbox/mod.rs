@@ -105,6 +105,7 @@ mod walls;
 
 pub(super) use self::inside::InsidePrograms;
 pub use self::inside::RunningInside;
+pub use self::inside_lock::InsideLock;
 pub use self::means::{Means, Missing};
 pub(super) use self::means::{mend, setting, shell};
 use self::{

@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
-use crate::world::TestWorld;
+use crate::world::{TestWorld, until};
 
 /// A server without tools, and what it writes where it runs.
 const SERVER: &str = r#"
@@ -37,18 +38,28 @@ fn world(args: &[&str], keys: &str) -> TestWorld {
     world
 }
 
-/// Plays one call of a model, in which no server has a tool.
-fn plays(world: &TestWorld, call: &serde_json::Value) {
+/// Arguments of a turn whose commands run in the sandbox, unasked.
+const AUTO: [&str; 5] = [
+    "--mode",
+    "auto",
+    "--set",
+    "sandbox=auto",
+    "--non-interactive",
+];
+
+/// The script of one call of a model, in which no server has a tool.
+fn script(call: &serde_json::Value) -> String {
     let replies = json!([{ "say": [call] }, { "say": [{ "text": "Done." }] }]);
-    let script = toml::to_string(&json!({ "reply": replies })).unwrap();
-    let args = [
-        "--mode",
-        "auto",
-        "--set",
-        "sandbox=auto",
-        "--non-interactive",
-    ];
-    world.run(&script, &args).exits(0);
+    toml::to_string(&json!({ "reply": replies })).unwrap()
+}
+
+fn plays(world: &TestWorld, call: &serde_json::Value) {
+    world.run(&script(call), &AUTO).exits(0);
+}
+
+/// A call of a command.
+fn command(command: &str) -> serde_json::Value {
+    json!({ "call": "run_command", "id": "a", "arguments": { "command": command } })
 }
 
 #[test]
@@ -57,10 +68,7 @@ fn a_server_of_the_user_s_runs_nothing_that_a_workspace_holds() {
     let ways: [(&str, Plant); 3] = [
         ("a command", |world| {
             let write = format!("cat >my_server.py <<'P'\n{}P\n", evil(world));
-            plays(
-                world,
-                &json!({ "call": "run_command", "id": "a", "arguments": { "command": write } }),
-            );
+            plays(world, &command(&write));
         }),
         ("a tool", |world| {
             let arguments = json!({ "path": "my_server.py", "content": evil(world) });
@@ -126,6 +134,40 @@ fn a_file_of_the_workspace_that_starts_a_server_is_approved_as_it_is() {
         let new = evil(world) + SERVER;
         world.write("tools/server.py", &new);
     });
+}
+
+#[test]
+fn a_server_starts_from_the_workspace_while_no_command_can_change_that() {
+    let world = world(&["-m", "here"], "cwd = 'tools'");
+    world.write("tools/here.py", SERVER);
+    world.aside(&["mcp", "list"]).exits(0);
+    let go = world.at("go");
+    mknodat(CWD, &go, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let running = world.start_until(&script(&command(": >began; cat go")), &AUTO, "call_started");
+    until("a command", || world.at("began").exists());
+    let refused = world.aside(&["mcp", "list"]).exits(1);
+    let why = "a command runs in the sandbox that could change what it starts from; try again when that has ended";
+    assert!(refused.stdout.contains(why), "{}", refused.stdout);
+    fs::write(&go, "").unwrap();
+    running.end().exits(0);
+    world.aside(&["mcp", "list"]).exits(0);
+}
+
+#[test]
+fn a_command_waits_until_a_server_that_starts_from_the_workspace_has_answered() {
+    let world = world(&["-m", "here"], "cwd = 'tools'");
+    let go = world.at("go");
+    mknodat(CWD, &go, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    // It writes beside the folder that is watched.
+    let waits = "open('../began', 'w')\nopen('../answered', 'w').write(open('../go').read())\n";
+    world.write("tools/here.py", &(waits.to_owned() + SERVER));
+    let listing = world.start(&["mcp", "list"]);
+    until("a server", || world.at("began").exists());
+    let running = world.start_until(&script(&command("cat answered")), &AUTO, "call_started");
+    fs::write(&go, "yes").unwrap();
+    listing.end().exits(0);
+    running.end().exits(0);
+    world.log().told_has("a", "yes");
 }
 
 #[test]
