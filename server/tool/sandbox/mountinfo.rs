@@ -128,15 +128,10 @@ pub(super) fn identity<'a>(path: &Path, mounts: &'a [MountLine]) -> Option<(&'a 
 
 /// The paths here of what others see at a path: in the same file system, as far as it is mounted here.
 pub(super) fn seen_here(path: &Path, theirs: &[MountLine], ours: &[MountLine]) -> Vec<PathBuf> {
-    let above = theirs.iter().filter(|line| path.starts_with(&line.point));
-    let Some(mount) = above.max_by_key(|line| line.point.components().count()) else {
+    let Some((device, inner)) = inner_path(path, theirs) else {
         return Vec::new();
     };
-    let Ok(rest) = path.strip_prefix(&mount.point) else {
-        return Vec::new();
-    };
-    let inner = mount.root.join(rest);
-    let same = ours.iter().filter(|line| line.device == mount.device);
+    let same = ours.iter().filter(|line| line.device == device);
     // A file may be mounted by itself; joined with nothing, its path would end in a slash.
     let named = same.filter_map(|line| {
         let below = inner.strip_prefix(&line.root).ok()?;
@@ -145,15 +140,47 @@ pub(super) fn seen_here(path: &Path, theirs: &[MountLine], ours: &[MountLine]) -
     named.collect()
 }
 
-/// All paths of a file, of which there are several where its file system, or a folder above it, is mounted more than
-/// once. The path itself is the first.
+/// The file system of a path, and the path in it.
+fn inner_path<'a>(path: &Path, mounts: &'a [MountLine]) -> Option<(&'a str, PathBuf)> {
+    let above = mounts.iter().filter(|line| path.starts_with(&line.point));
+    let mount = above.max_by_key(|line| line.point.components().count())?;
+    let rest = path.strip_prefix(&mount.point).ok()?;
+    // Joined with nothing, it would end in a slash.
+    let inner = mount.root.components().chain(rest.components());
+    Some((&mount.device, inner.collect()))
+}
+
+/// The mounts of what lies below a path, by itself.
+fn mounts_of_parts<'a>(
+    path: &Path,
+    mounts: &'a [MountLine],
+) -> impl Iterator<Item = &'a MountLine> {
+    let whole = inner_path(path, mounts);
+    mounts.iter().filter(move |line| {
+        let is_part = |(device, inner): &(&str, PathBuf)| {
+            line.device == *device && line.root != *inner && line.root.starts_with(inner)
+        };
+        whole.as_ref().is_some_and(is_part)
+    })
+}
+
+/// All paths of a file or folder, of which there are several where its file system, or a folder above it, is mounted more
+/// than once, and those at which a part of the folder is mounted by itself. The path itself is the first.
 pub(super) fn paths_of(path: &Path, mounts: &[MountLine]) -> Vec<PathBuf> {
     let file = identity(path, mounts);
     let others = seen_here(path, mounts, mounts);
     // Something else may be mounted there.
     let others = others.into_iter().filter(|other| other != path);
     let same = others.filter(|other| file.is_some() && identity(other, mounts) == file);
-    [path.to_owned()].into_iter().chain(same).collect()
+    let is_on_top =
+        |line: &&MountLine| identity(&line.point, mounts).is_some_and(|it| it.0 == line.device);
+    let parts = mounts_of_parts(path, mounts).filter(is_on_top);
+    let parts = parts.map(|line| line.point.clone());
+    [path.to_owned()]
+        .into_iter()
+        .chain(same)
+        .chain(parts)
+        .collect()
 }
 
 #[cfg(test)]
@@ -197,5 +224,20 @@ mod tests {
         let seen = seen_here(Path::new("/a/s"), &ours, &ours);
         let texts: Vec<_> = seen.iter().map(|path| path.display().to_string()).collect();
         assert_eq!(texts, ["/a/s", "/b"]);
+    }
+
+    #[test]
+    fn parts_of_a_folder_are_found_where_they_are_mounted_by_themselves() {
+        let mounts = parse(
+            b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 /a/s /b rw - ext4 a rw\n3 1 8:1 /a /c rw - ext4 a rw\n\
+              4 1 8:1 /ab /d rw - ext4 a rw\n5 1 8:2 /a/s /e rw - ext4 b rw\n",
+        );
+        let parts = |path: &str| {
+            let parts = mounts_of_parts(Path::new(path), &mounts);
+            parts.map(|line| line.point.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("/a"), [Path::new("/b")]);
+        assert_eq!(parts("/c"), [Path::new("/b")]);
+        assert_eq!(parts("/a/s"), [Path::new(""); 0]);
     }
 }
