@@ -278,6 +278,69 @@ fn rules_of_the_user_s_decide_by_name() {
 }
 
 #[test]
+fn a_rule_covers_what_shells_start_however_it_is_written() {
+    let padded = " ".repeat(66_000) + "mkdir OUT";
+    // What `unsandboxed` must not let out, and what `deny` must not let run.
+    let let_out = [
+        "printf x; touch OUT",
+        "printf x \\ # ; touch OUT",
+        "printf x\n\\\ntouch OUT",
+        "printf x \\\r\ntouch OUT",
+        "printf x \\\t# ; touch OUT",
+        "printf x \u{c}# ; touch OUT",
+    ];
+    let denied = [
+        "mkdir OUT",
+        "echo \\ # ; mkdir OUT",
+        &padded,
+        "sh -c \"mkdir OUT $HOME\"",
+        "env -S 'mkdir OUT'",
+        "tee -a OUT",
+        "tee >/dev/null -a OUT",
+        "tee 2>&1 -a OUT",
+        "tee -\\\na OUT",
+    ];
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        ground.world.user_config(
+            "[commands]\nunsandboxed = ['printf']\ndeny = ['mkdir', 'tee -a']\nallow = ['echo', 'sh', 'env']\n",
+        );
+        let lines: Vec<(String, String)> = let_out
+            .iter()
+            .map(|line| (line, ground.outside("out")))
+            .chain(denied.iter().map(|line| (line, ground.world.at("out"))))
+            .enumerate()
+            .map(|(number, (line, out))| {
+                let out = format!("{}{number}", out.display());
+                (line.replace("OUT", &out), out)
+            })
+            .collect();
+        ground.hand_over();
+        for (line, out) in &lines {
+            let mut shell = ground.command(Path::new("sh"), &["-c", line]);
+            start(&mut shell).end();
+            let made = fs::remove_file(out).or_else(|_| fs::remove_dir(out));
+            assert!(made.is_ok(), "without walls: {line:?}");
+        }
+        let ids: Vec<String> = (0..lines.len()).map(|it| format!("line{it}")).collect();
+        let calls = lines.iter().zip(&ids);
+        let calls: Vec<SandboxedCall<'_>> = calls
+            .map(|((line, _), id)| SandboxedCall {
+                id,
+                command: line.clone(),
+                cwd: ".",
+            })
+            .collect();
+        for mode in ["ask", "auto"] {
+            ground.run(&calls, &["--mode", mode]).exits(0);
+        }
+        for (line, out) in &lines {
+            assert!(!Path::new(out).exists(), "as {user:?}: {line:?}");
+        }
+    }
+}
+
+#[test]
 fn a_rule_lets_no_command_out_that_may_run_what_commands_made() {
     for user in users() {
         let ground = SandboxGround::new(*user);
