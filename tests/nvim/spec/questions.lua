@@ -304,6 +304,8 @@ test('a command runs from when it was allowed', { script = COMMAND }, function()
   local allowed
   T.choices = {
     function()
+      local before = vim.uv.now()
+      T.wait('time passes', function() return vim.uv.now() > before end)
       allowed = vim.uv.now()
       return 'Run once'
     end,

@@ -61,13 +61,14 @@ local kinds = {
     if update.outcome then
       spell_out(view, update.promptId, update.text)
       view:finish(update.promptId, log.short(update.text, 100))
-      view:restart(update.callId)
+      view:restart(update.promptId)
     else
       -- The line that said that a model is asked becomes that of the question.
       view:rename(asked(update.callId), update.promptId)
       -- Whether a call may run is asked of what its own line says.
       local about = update.promptKind == 'runTool' and update.text or ('%s: %s'):format(update.label, update.text)
       view:line(update.promptId, about, true)
+      view.lines[update.promptId].call = update.callId
     end
   end,
   inquiry = function(view, update)

@@ -22,6 +22,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field lines integer lines of output below it
 ---@field running boolean
 ---@field waits? boolean for a person
+---@field call? string that it is about
 ---@field partial string output without its line break
 ---@field text string of the line itself
 ---@field whole string what was not cut of it
@@ -511,9 +512,12 @@ function View:output(id, text, open)
   line.lines, self.folded = line.lines + #lines, self.folded + (open and 0 or #lines)
 end
 
---- Counts from now on how long a call runs: until now it waited for a person.
+--- Counts from now on how long the call of a question runs: until now it waited for a person.
+---@param id string of the question
 function View:restart(id)
-  if self.lines[id] then self.lines[id].started = vim.uv.now() end
+  local question = self.lines[id]
+  local line = question and self.lines[question.call or '']
+  if line then line.started = vim.uv.now() end
 end
 
 --- Marks a running line as over.
