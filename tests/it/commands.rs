@@ -6,6 +6,9 @@ use std::{
     process::{Command, Stdio},
 };
 
+use aside_model_server::server::{ModelServer, ServedReply};
+use serde_json::json;
+
 /// A user with an empty home and one workspace.
 struct User {
     home: tempfile::TempDir,
@@ -264,6 +267,35 @@ fn a_doctor_says_what_is_wrong() {
             "! aside: 2 problems were found; they are marked error\nexit Some(1)\n",
         ],
     );
+}
+
+#[test]
+fn a_doctor_finds_the_other_form_of_an_address() {
+    let server = ModelServer::start(|received| match received.path.split('?').next() {
+        Some("/v1/models") => ServedReply::json(200, json!({"data": [{"id": "m"}]})),
+        _ => ServedReply::json(404, json!({"error": {"message": "Not found."}})),
+    });
+    let address = format!("http://{}", server.address());
+    let longer = format!("{address}/v1");
+    let user = User::new();
+    user.says(&["trust", "--yes"]);
+    for (api, given, right) in [
+        ("openai-chat", &address, &longer),
+        ("openai-responses", &address, &longer),
+        ("anthropic", &longer, &address),
+    ] {
+        let config = |base: &str| {
+            let base = format!("[providers.mine]\napi = '{api}'\nbase_url = '{base}'\n");
+            user.write("config/aside/aside.toml", &base);
+        };
+        config(given);
+        let other = format!("{right} does; set providers.mine.base_url to {right}\n");
+        user.includes(&["doctor"], &["error    provider: mine at ", &other]);
+        config(right);
+        let said = user.says(&["doctor"]);
+        assert!(said.contains("ok       provider: mine at "), "{said}");
+        assert!(!said.contains("exit"), "{said}");
+    }
 }
 
 #[test]

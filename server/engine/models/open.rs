@@ -49,6 +49,7 @@ pub struct Models {
 }
 
 /// A configured provider, with everything needed for requests.
+#[derive(Clone)]
 pub struct Endpoint {
     /// The API.
     pub kind: ApiKind,

@@ -3,16 +3,17 @@
 use std::{env, time::Duration};
 
 use aside_base::{api::ApiKind, environment, open_places};
-use aside_config::{ModelId, Settings, hidden};
+use aside_config::{ModelId, Settings, hidden, known::known};
 use tokio::time::timeout;
+use url::Url;
 
 use super::finding::Finding;
-use crate::engine::models::{Models, key::KeySource};
+use crate::engine::models::{Endpoint, Models, key::KeySource};
 
 /// Time limit for an answer of a server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Reports usable providers and the sources of their keys. Only Ollama is contacted.
+/// Reports usable providers and the sources of their keys. Contacts Ollama, and addresses that the user chose.
 pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in models.usable_providers(settings) {
@@ -52,6 +53,13 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
             ))));
             continue;
         }
+        if let Some(other) = better_address(&name, &endpoint, settings, models).await {
+            let other = hidden::address(other.as_str().trim_end_matches('/'));
+            let source = source(&name, settings);
+            let what = format!("{place} offers no API, but {other} does; set {source} to {other}");
+            findings.push(Finding::error(of(&what)));
+            continue;
+        }
         if endpoint.kind != ApiKind::Ollama {
             findings.push(Finding::ok(of(&format!("{place}, {key}"))));
             continue;
@@ -69,6 +77,56 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         }
     }
     findings
+}
+
+/// The other form of an address that the user chose, if models are listed there alone.
+async fn better_address(
+    name: &str,
+    endpoint: &Endpoint,
+    settings: &Settings,
+    models: &Models,
+) -> Option<Url> {
+    // Other addresses are right, and a program that prints a key is not run to find that out.
+    let is_asked = !matches!(endpoint.key, KeySource::Command { .. });
+    if source(name, settings).is_empty() || !is_asked {
+        return None;
+    }
+    if lists(models, endpoint).await {
+        return None;
+    }
+    let mut other = endpoint.clone();
+    other.options.base = other_form(&endpoint.options.base);
+    lists(models, &other).await.then_some(other.options.base)
+}
+
+async fn lists(models: &Models, endpoint: &Endpoint) -> bool {
+    matches!(
+        timeout(ANSWER_TIMEOUT, models.list(endpoint)).await,
+        Ok(Ok(_))
+    )
+}
+
+/// Where the user chose the address of a provider; empty for a usual one.
+fn source(name: &str, settings: &Settings) -> String {
+    let own = settings.providers.get(name);
+    if own.is_some_and(|own| own.base_url.is_some()) {
+        return format!("providers.{name}.base_url");
+    }
+    let variable = known(name).and_then(|known| known.base_env);
+    let set = variable.filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
+    set.unwrap_or_default().to_owned()
+}
+
+/// The address without the `/v1` at its end, or with one.
+fn other_form(base: &Url) -> Url {
+    let path = base.path().trim_end_matches('/');
+    let path = match path.strip_suffix("/v1") {
+        Some(shorter) => shorter.to_owned(),
+        None => format!("{path}/v1"),
+    };
+    let mut other = base.clone();
+    other.set_path(&path);
+    other
 }
 
 /// Whether a program that prints a key could be started; it is not.
