@@ -1,4 +1,4 @@
-//! `read_file`: a text file, or some of its lines.
+//! `read_file`: a text file, or some of its lines, or an image or a PDF.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -37,9 +37,9 @@ impl BlockingTool for ReadFile {
     fn spec() -> ToolSpec {
         ToolSpec::new(
             "read_file",
-            "Read a text file of the workspace. A long one is given in parts: the result says how to go on. \
-             The text comes exactly as it is in the file, so that it can be copied into an edit; with \
-             `line_numbers` each line is led by its number and a tab.",
+            "Read a file of the workspace: text, or an image or a PDF, which is shown to you if you can see such files. \
+             A long text is given in parts: the result says how to go on. It comes exactly as it is in the file, so that \
+             it can be copied into an edit; with `line_numbers` each line is led by its number and a tab.",
             json!({
                 "type": "object",
                 "properties": {
