@@ -7,6 +7,7 @@ mod hostile;
 mod import;
 mod listed;
 mod login;
+mod many;
 mod namespace;
 pub(crate) mod network;
 pub(crate) mod real_servers;

@@ -32,6 +32,12 @@ async def deploy_live(what: str, ctx: Context) -> str:
     return f"{what}: {answer.action} {answer.data.target}"
 
 
+@mcp.tool()
+async def say(message: str) -> str:
+    """Says it."""
+    return message
+
+
 if len(sys.argv) > 1:
     mcp.run(transport="streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
 else:

@@ -1,5 +1,8 @@
 """What the servers of the tests list and ask, over pipes and over HTTP alike."""
 
+import json
+from pathlib import Path
+
 FORM = {
     "type": "object",
     "properties": {"target": {"type": "string", "enum": ["staging", "production"]}, "sure": {"type": "boolean"}},
@@ -34,6 +37,9 @@ def tools(mode, starts, cursor, calls=0):
         for _ in range(300):
             schema = {"type": "object", "properties": {"x": schema}}
         return {"tools": [tool("echo"), tool("deep", inputSchema=schema)]}
+    if mode == "of others":
+        lines = (Path(__file__).parent / "many/schemas.jsonl").read_text().splitlines()
+        return {"tools": [tool(f"{it['server']}-{it['name']}", inputSchema=it["schema"]) for it in map(json.loads, lines)]}
     if mode == "one":
         return {"tools": [tool("echo")]}
     if mode == "changing":

@@ -151,12 +151,17 @@ impl Drop for Served {
     }
 }
 
-fn serve(python: &Path, program: &Path) -> (Served, u16) {
+fn free_port() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let server = Command::new(python)
-        .args([program.as_os_str(), port.to_string().as_ref()])
+    free.local_addr().unwrap().port()
+}
+
+/// Starts a server that listens there, which it is told by its last argument and by a variable.
+fn serve(words: &[&Path], port: u16) -> Served {
+    let server = Command::new(words[0])
+        .args(&words[1..])
+        .arg(port.to_string())
+        .env("PORT", port.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -166,7 +171,60 @@ fn serve(python: &Path, program: &Path) -> (Served, u16) {
         assert!(begun.elapsed() < BEGINS);
         TcpStream::connect(("127.0.0.1", port)).is_ok()
     });
-    (Served(server), port)
+    Served(server)
+}
+
+/// A model that calls a tool, asks whether to go on, and then calls it twice.
+fn calls_again(tool: &str, arguments: &Value) -> String {
+    let call = |id: &str| json!({ "say": [{ "call": tool, "id": id, "arguments": arguments }] });
+    let asks = json!({ "question": "Go on?" });
+    let asks = json!({ "say": [{ "call": "ask_user", "arguments": asks }] });
+    let end = json!({ "say": [{ "text": "Done." }] });
+    let replies = [call("before"), asks, call("after"), call("later"), end];
+    toml::to_string(&json!({ "reply": replies })).unwrap()
+}
+
+#[test]
+fn real_servers_that_are_started_anew_between_two_calls_serve_again() {
+    let Some(folder) = installed() else { return };
+    let python = folder.join("python/bin/python");
+    let asks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/asks.py");
+    let typescript =
+        folder.join("node/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let (node, over_http) = (Path::new("node"), Path::new("streamableHttp"));
+    let hello = json!({ "message": "hello" });
+    for (words, tool, expected) in [
+        (vec![python.as_path(), asks.as_path()], "say", "hello"),
+        (
+            vec![node, typescript.as_path(), over_http],
+            "echo",
+            "Echo: hello",
+        ),
+    ] {
+        let port = free_port();
+        let mut served = Some(serve(&words, port));
+        let world = TestWorld::new();
+        let tool = format!("s__{tool}");
+        world.user_config(&format!(
+            "[mcp.servers.s]\nurl = 'http://127.0.0.1:{port}/mcp'\ntool_seconds = 30\n\
+             [conversation.tools.{tool}]\nrun = 'unattended'\n"
+        ));
+        let mut client = Client::start(&world, &calls_again(&tool, &hello), prompts());
+        let turn = client.turn(json!({ "message": "Go" }));
+        client.play(&turn, |prompt| {
+            assert_eq!(prompt["tool"]["name"], "ask_user", "{prompt}");
+            served.take();
+            served = Some(serve(&words, port));
+            answer("yes")
+        });
+        client.leave();
+        let log = world.log();
+        assert_eq!(log.told("before"), expected);
+        let after = log.told("after").to_owned();
+        // What is known of the lost session is known at once, not when the call has had its time.
+        assert!(!after.contains("30 s"), "{tool}: {after}");
+        assert_eq!(log.told("later"), expected, "{tool}, after {after}");
+    }
 }
 
 #[test]
@@ -174,7 +232,8 @@ fn real_servers_in_python_ask_in_both_protocols_over_pipes_and_http() {
     let Some(folder) = installed() else { return };
     let python = folder.join("python/bin/python");
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/asks.py");
-    let (_served, port) = serve(&python, &program);
+    let port = free_port();
+    let _served = serve(&[&python, &program], port);
     let pipes = format!("command = {}\nargs = {}", json!(python), json!([program]));
     let http = format!("url = 'http://127.0.0.1:{port}/mcp'");
     for (place, protocol, tool) in [

@@ -120,6 +120,55 @@ fn schemas_are_completed_before_they_are_sent() {
     }
 }
 
+/// Schemas of 19 servers that people use.
+const OF_OTHERS: &str = include_str!("../../mcp/many/schemas.jsonl");
+
+/// Every place of a schema that lacks what some API insists on.
+fn incomplete(schema: &Value) -> Vec<&Value> {
+    let lacks = |kind: &str, word: &str| {
+        let kinds = &schema["type"];
+        let may_be = kinds == kind
+            || kinds
+                .as_array()
+                .is_some_and(|all| all.contains(&kind.into()));
+        may_be && schema.get(word).is_none()
+    };
+    let is_one = lacks("array", "items") || lacks("object", "properties");
+    let named = ["properties", "$defs", "definitions"];
+    let named = named.iter().filter_map(|word| schema[word].as_object());
+    let listed = ["anyOf", "oneOf", "allOf", "prefixItems"];
+    let listed = listed.iter().filter_map(|word| schema[word].as_array());
+    let one = ["items", "additionalProperties"];
+    let one = one.iter().filter_map(|word| schema.get(word));
+    let inner = named.flat_map(|map| map.values());
+    let inner = inner.chain(listed.flatten()).chain(one);
+    let inner = inner.flat_map(incomplete);
+    is_one.then_some(schema).into_iter().chain(inner).collect()
+}
+
+#[test]
+fn schemas_of_many_servers_are_completed_and_taken_by_every_api() {
+    let count = OF_OTHERS.lines().count();
+    assert!(count > 200, "{count}");
+    row(|api| {
+        let stage = stage(api, &config("of others", ""), vec![answer("Fine.")]);
+        let done = stage.run("Go.", &[]).exits(0);
+        assert_eq!(shown(&done), "text Fine.\ncompleted Fine.\n", "{api:?}");
+        let requests = stage.requests();
+        let tools = tools(&requests[0]);
+        let tools = tools.iter().filter(|(name, _)| name.starts_with("srv__"));
+        let mut all = 0;
+        for (name, schema) in tools {
+            assert_eq!(schema["type"], "object", "{api:?}: {name}");
+            let lacking = incomplete(schema);
+            assert!(lacking.is_empty(), "{api:?}: {name}: {lacking:?}");
+            all += 1;
+        }
+        assert_eq!(all, count, "{api:?}");
+        stage.is_clean();
+    });
+}
+
 /// Refuses the tool, in the words of its API.
 fn refuses(name: &'static str) -> PlayedStep {
     Box::new(move |received, api| {
