@@ -364,8 +364,9 @@ test('what was interrupted is said once, never over an error, and listed where a
   T.equal(T.said, {})
 end)
 
-test('after a crash the pane names the model again', { script = ANSWERS }, function()
-  T.ask('Aside ask go')
+test('after a crash in a turn the pane names the model again', { script = GOES_ON }, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
   vim.cmd('Aside pane')
   local win = vim.fn.win_findbuf(require('aside.view').of().buf)[1]
   local function names() return vim.wo[win].winbar:find('script.toml', 1, true) end
