@@ -83,7 +83,7 @@ say = [{ text = "Done." }]
   T.has(T.page(), ':Aside trust shows what trust means.')
   T.equal(require('aside').status(), 'Aside · not trusted')
   T.picks('Aside trust', function(items)
-    T.has(T.screen(), ' comes here.')
+    T.has(T.screen(), ' is added to it.')
     return items[1]
   end)
   T.has(T.page(), '  There is no `nowhere/to/be/found.txt`; create it with write_file.')

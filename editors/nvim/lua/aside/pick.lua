@@ -178,7 +178,7 @@ local function trust_lines(folder, preview)
   section('Its settings', preview.settings, setting)
   section('Programs of the folder', preview.programs, tostring)
   section('Never counts', preview.ignored, tostring)
-  local ends = #lines > 2 and 'It ends when these files change.' or 'It ends when an aside.toml comes here.'
+  local ends = #lines > 2 and 'Trust ends when these files change.' or 'Trust ends when an aside.toml is added to it.'
   local means = page.sentence('In a trusted folder tools may edit and run, as the mode says. ' .. ends)
   return vim.list_extend(lines, means)
 end
