@@ -16,7 +16,7 @@ use aside_base::{
 };
 use aside_turn::{
     effect::CallWork,
-    input::{Preview, ToolOutcome, ToolOutput},
+    input::{OwnText, Preview, ToolOutcome, ToolOutput},
 };
 
 /// A change that can be made.
@@ -136,7 +136,7 @@ impl FileChange {
     fn wanted(&self, work: &CallWork) -> String {
         match &work.new_text {
             // Editors write it with line ends and marks of their own.
-            Some(own) => {
+            Some(OwnText { text: own, .. }) => {
                 let shown = if self.new.is_empty() {
                     self.old_text()
                 } else {

@@ -7,7 +7,7 @@ use crate::{FileEdit, trial::ToolTrial};
 use aside_base::digest::sha256;
 use aside_turn::{
     effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome},
+    input::{OwnText, Preparation, Prepared, Preview, ToolOutcome},
     question::Answer,
     record::CallKey,
 };
@@ -346,7 +346,7 @@ async fn an_approval_is_for_this_change_of_this_text() {
 async fn a_persons_own_text_is_written_and_told() {
     let mut trial = read("one\ntwo\n").await;
     trial.prepared("edit_file", args("two", "2")).await;
-    trial.new_text = Some("one\nzwei\n".into());
+    trial.new_text = Some("one\nzwei\n".to_owned().into());
     let outcome = trial.run_text("edit_file", args("two", "2")).await;
     assert_eq!(
         outcome,
@@ -363,10 +363,34 @@ async fn a_persons_own_text_is_written_and_told() {
 }
 
 #[tokio::test]
+async fn a_persons_own_text_is_for_the_text_that_it_names() {
+    for (named, outcome, text) in [
+        (None, OTHERWISE, "1\ntwo\n"),
+        (Some("one\ntwo\n"), OTHERWISE, "1\ntwo\n"),
+        (Some("1\ntwo\n"), "ok: Changed `a.txt`.", "1\nzwei\n"),
+    ] {
+        let mut trial = read("one\ntwo\n").await;
+        trial.prepared("edit_file", args("two", "2")).await;
+        trial.call = CallKey(1);
+        trial
+            .check("edit_file", args("one", "1"), "ok: Changed `a.txt`.")
+            .await;
+        trial.call = CallKey(0);
+        trial.new_text = Some(OwnText {
+            text: "1\nzwei\n".into(),
+            base: named.map(Into::into),
+        });
+        let said = trial.run_text("edit_file", args("two", "2")).await;
+        assert!(said.starts_with(outcome), "{named:?}: {said}");
+        assert_eq!(trial.text("a.txt").unwrap(), text);
+    }
+}
+
+#[tokio::test]
 async fn a_person_may_keep_the_file() {
     let mut trial = read("one\n").await;
     trial.prepared("edit_file", args("one", "1")).await;
-    trial.new_text = Some("one\n".into());
+    trial.new_text = Some("one\n".to_owned().into());
     let outcome = trial.run_text("edit_file", args("one", "1")).await;
     assert_eq!(outcome, "ok: The user kept `a.txt` as it was.");
     assert!(trial.edits.lock().unwrap().is_empty());

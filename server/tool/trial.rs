@@ -10,7 +10,7 @@ use std::{
 use aside_turn::{
     effect::CallWork,
     history::passage::Passage,
-    input::{Preparation, Prepared, ToolOutcome},
+    input::{OwnText, Preparation, Prepared, ToolOutcome},
     question::Answer,
     record::CallKey,
 };
@@ -36,7 +36,7 @@ pub(super) struct ToolTrial {
     pub(super) registry: Registry,
     pub(super) cancelled: CancellationToken,
     pub(super) answers: Vec<(String, Answer)>,
-    pub(super) new_text: Option<String>,
+    pub(super) new_text: Option<OwnText>,
     pub(super) call: CallKey,
     pub(super) edits: Arc<Mutex<Edits>>,
     said: Arc<Mutex<Vec<(Passage, String)>>>,

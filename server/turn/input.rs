@@ -192,7 +192,7 @@ pub enum PromptAnswer {
         /// Whether the answer holds for the rest of this turn.
         remember: bool,
         /// The text that replaces the prepared one, for a `runTool` prompt with a diff.
-        new_text: Option<String>,
+        new_text: Option<OwnText>,
     },
     /// The person declines to answer.
     Decline {
@@ -203,6 +203,21 @@ pub enum PromptAnswer {
     Cancel,
     /// The client failed. This is never a person's decision.
     Failed(String),
+}
+
+/// A text that a person puts in place of the prepared one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnText {
+    /// All of it.
+    pub text: String,
+    /// The text in whose place it goes; `None` for the one that the prompt showed.
+    pub base: Option<String>,
+}
+
+impl From<String> for OwnText {
+    fn from(text: String) -> Self {
+        Self { text, base: None }
+    }
 }
 
 /// A value that may be a secret: it cannot be printed.

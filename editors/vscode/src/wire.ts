@@ -100,7 +100,7 @@ export interface Prompt extends OfTurn {
 }
 
 export type Answer =
-  | { action: 'answer'; answer: unknown; remember?: boolean; newText?: string }
+  | { action: 'answer'; answer: unknown; remember?: boolean; newText?: string; oldText?: string }
   | { action: 'decline'; note?: string }
   | { action: 'cancel' };
 

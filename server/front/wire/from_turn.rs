@@ -67,10 +67,11 @@ impl From<PromptAnswer> for input::PromptAnswer {
                 answer,
                 remember,
                 new_text,
+                old_text: base,
             } => Self::Answer {
                 value: answer,
                 remember: remember.unwrap_or(false),
-                new_text,
+                new_text: new_text.map(|text| input::OwnText { text, base }),
             },
             PromptAnswer::Decline { note } => Self::Decline { note },
             PromptAnswer::Cancel => Self::Cancel,

@@ -189,6 +189,9 @@ pub enum PromptAnswer {
         /// For a `runTool` with a diff: run with this text instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_text: Option<String>,
+        /// The text that `new_text` takes the place of, where that is not the one in the preview.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        old_text: Option<String>,
     },
     /// The person will not answer.
     Decline {

@@ -290,7 +290,7 @@ fn what_becomes_of_a_prompt_is_what_clients_are_sent() {
     check_update("update-question-redacted", answered("p-20", By::User, None));
     check_update(
         "update-question-cancelled",
-        Update::Question(QuestionUpdate::cancelled("p-21".into(), &Reason::Withdrawn)),
+        Update::Question(QuestionUpdate::cancelled("p-21".into(), &Reason::Withdrawn, None)),
     );
 }
 
@@ -367,7 +367,18 @@ fn answers_of_clients_are_answers_of_the_turn() {
         input::PromptAnswer::Answer {
             value: SecretValue("once".into()),
             remember: true,
-            new_text: Some("x".into()),
+            new_text: Some("x".to_owned().into()),
+        },
+    );
+    check(
+        json!({"action": "answer", "answer": "once", "newText": "x", "oldText": "y"}),
+        input::PromptAnswer::Answer {
+            value: SecretValue("once".into()),
+            remember: false,
+            new_text: Some(input::OwnText {
+                text: "x".into(),
+                base: Some("y".into()),
+            }),
         },
     );
     check(

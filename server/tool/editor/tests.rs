@@ -157,7 +157,7 @@ async fn a_text_takes_the_line_breaks_of_its_document() {
         trial.run("write_file", write(new)).await;
         assert_eq!(editor.made(), [made], "{old:?} to {new:?}");
         // A person's own text, too.
-        trial.new_text = Some(format!("own {new}"));
+        trial.new_text = Some(format!("own {new}").into());
         trial.call("write_file", write("else")).await;
         let mixed = old == "a\r\nb\n";
         // It is fitted to what was shown, which has one kind.

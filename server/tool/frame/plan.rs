@@ -331,20 +331,31 @@ impl CallPlan {
 
     /// Whether running this plan is what was shown.
     pub(super) fn is_as_shown(&self, shown: &ShownPlan) -> bool {
-        self.shown().digest == shown.digest || self.follows(shown)
+        self.has_named_base() && (self.shown().digest == shown.digest || self.follows(shown))
+    }
+
+    /// Whether the text of the file is the one that a person's own text is for, where that names one.
+    fn has_named_base(&self) -> bool {
+        let own = self.planning.work.new_text.as_ref();
+        let named = own.and_then(|own| own.base.as_deref());
+        named.is_none_or(|named| matches!(&self.preview, Some(Preview::Diff { old, .. }) if old == named))
     }
 
     /// Whether only edits of tools lie between the shown plan and this one, or in an open document what the user typed in
-    /// other lines. A person's own text is for the very text that was shown.
+    /// other lines. A person's own text is for the very text that was shown, or for the one that it names.
     fn follows(&self, shown: &ShownPlan) -> bool {
         let Planning { work, context, .. } = &self.planning;
         let (Some(now), Some(before)) = (&self.base, &shown.base) else {
             return false;
         };
-        work.new_text.is_none()
-            && now.path == before.path
-            && (now.lines.is_some() && now.lines == before.lines
-                || context.seen().leads(&now.path, &before.hash, &now.hash))
+        now.path == before.path
+            && match &work.new_text {
+                Some(own) => own.base.is_some(),
+                None => {
+                    now.lines.is_some() && now.lines == before.lines
+                        || context.seen().leads(&now.path, &before.hash, &now.hash)
+                }
+            }
     }
 
     /// Does the work.

@@ -26,7 +26,7 @@ use crate::{
     context::Context,
     effect::{CallStatus, CallWork, Effect, Update},
     history::parse_arguments,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    input::{OwnText, Preparation, Prepared, ToolOutcome, ToolOutput},
     inquiry::OpenCall,
     question::Answer,
     record::{CallEnd, CallKey, Event, Level, ResultReason},
@@ -65,7 +65,7 @@ pub(crate) struct Call {
     runs: u32,
     /// The hash that a person approved for this call.
     approved: Option<String>,
-    new_text: Option<String>,
+    new_text: Option<OwnText>,
     /// A permission prompt that was open before a resume.
     kept: Option<KeptPrompt>,
     questions: QuestionCount,

@@ -8,7 +8,7 @@ use crate::{
     },
     context::Context,
     effect::{DismissReason, Prompt, PromptKind, TurnPermission},
-    input::{Prepared, Preview, PromptAnswer},
+    input::{OwnText, Prepared, Preview, PromptAnswer},
     question::{AnswerType, Misfit},
     record::{
         Closed, Event, Permission, PromptId, PromptSubject, ResultReason, Showing, Vocabulary,
@@ -43,7 +43,7 @@ pub(super) enum PermissionStep {
         /// The prepared call that the person approved.
         prepared: Box<Prepared>,
         /// The text that replaces the prepared one.
-        new_text: Option<String>,
+        new_text: Option<OwnText>,
     },
     /// The call may not run.
     End(CallEnding),
@@ -139,12 +139,12 @@ impl PermissionPrompt {
         cx: &mut Context,
         identity: &CallIdentity,
         permission: Permission,
-        new_text: Option<String>,
+        new_text: Option<OwnText>,
         shown: Option<Showing>,
     ) -> PermissionStep {
         let closed = Closed::Permitted {
             permission: permission.into(),
-            new_text: new_text.clone(),
+            new_text: new_text.as_ref().map(|own| own.text.clone()),
             shown,
         };
         self.waiting.settle(cx, closed);

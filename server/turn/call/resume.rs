@@ -17,7 +17,7 @@ use crate::{
         CallDetails, CallHistory, CallState, DeliveryState, FailedQuestion, PendingEnd,
         QuestionState, RecordedAnswer, parse_arguments,
     },
-    input::ToolOutput,
+    input::{OwnText, ToolOutput},
     question::{Answer, Question},
     record::{PromptId, PromptSubject, ResultReason},
 };
@@ -122,7 +122,7 @@ fn call_of(past: &CallHistory, details: &CallDetails) -> Call {
     call.identity.arguments = parse_arguments(&details.arguments).unwrap_or(Value::Null);
     call.runs = past.runs();
     call.approved.clone_from(&details.permitted);
-    call.new_text.clone_from(&details.new_text);
+    call.new_text = details.new_text.clone().map(OwnText::from);
     call.questions.asked = details.asked;
     call.questions.answered.clone_from(&details.answered);
     for (id, answer) in &details.answers {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::{
-    input::{Preview, RequestId},
+    input::{OwnText, Preview, RequestId},
     model::response::Usage,
     question::{Answer, AnswerType, Source},
     record::{CallKey, Event, Outcome, PromptId, Refusal, TurnError, Vocabulary},
@@ -65,7 +65,7 @@ pub struct CallWork {
     /// All answers so far by question id; the latest wins.
     pub answers: Vec<(String, Answer)>,
     /// The text that a person put in place of the prepared one.
-    pub new_text: Option<String>,
+    pub new_text: Option<OwnText>,
 }
 
 /// Reason for which a prompt is taken off a client's screen.

@@ -309,20 +309,23 @@ impl QuestionUpdate {
         match closed {
             Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
                 let by = closed.by().unwrap_or(By::User);
-                Self::settled(prompt_id, by, closed.answer(), words)
+                let changed = matches!(closed, Closed::Permitted { new_text: Some(_), .. });
+                let words = format!("{words}{}", if changed { ", with changes" } else { "" });
+                Self::settled(prompt_id, by, closed.answer(), &words)
             }
-            Closed::Declined { .. } => {
-                Self::unanswered(prompt_id, &Reason::User, said(words, By::User))
+            Closed::Declined { note, .. } => {
+                let text = noted(said(words, By::User), note.as_deref());
+                Self::unanswered(prompt_id, &Reason::User, text)
             }
-            Closed::Withdrawn => Self::cancelled(prompt_id, &Reason::Withdrawn),
-            Closed::Failed { .. } => Self::cancelled(prompt_id, &Reason::BackendError),
+            Closed::Withdrawn => Self::cancelled(prompt_id, &Reason::Withdrawn, None),
+            Closed::Failed { .. } => Self::cancelled(prompt_id, &Reason::BackendError, None),
         }
     }
 
     /// A prompt that was settled without an answer.
     #[must_use]
-    pub fn cancelled(prompt_id: String, reason: &Reason) -> Self {
-        let text = format!("no answer ({})", reason.in_words());
+    pub fn cancelled(prompt_id: String, reason: &Reason, note: Option<&str>) -> Self {
+        let text = noted(format!("no answer ({})", reason.in_words()), note);
         Self::unanswered(prompt_id, reason, text)
     }
 
@@ -355,6 +358,14 @@ impl QuestionUpdate {
 /// What was answered, and by whom.
 fn said(words: &str, by: By) -> String {
     format!("{words} ({})", author(by))
+}
+
+/// A text with the person's note for the model.
+fn noted(text: String, note: Option<&str>) -> String {
+    match note {
+        Some(note) => format!("{text}: {note}"),
+        None => text,
+    }
 }
 
 fn in_words(answer: &Value) -> String {
@@ -431,15 +442,20 @@ mod tests {
         ] {
             assert_eq!(answered(by, answer), expected);
         }
-        let cancelled = text(QuestionUpdate::cancelled("p".into(), &Reason::Withdrawn));
+        let cancelled = text(QuestionUpdate::cancelled("p".into(), &Reason::Withdrawn, None));
         assert_eq!(cancelled, "no answer (withdrawn)");
         let permitted = |permission: &str| Closed::Permitted {
             permission: Word::of(permission),
             new_text: None,
             shown: None,
         };
-        let declined = Closed::Declined {
-            note: None,
+        let declined = |note: Option<&str>| Closed::Declined {
+            note: note.map(Into::into),
+            shown: None,
+        };
+        let changed = Closed::Permitted {
+            permission: Word::of("once"),
+            new_text: Some("mine".into()),
             shown: None,
         };
         for (closed, expected) in [
@@ -449,7 +465,9 @@ mod tests {
             (permitted("no"), "no (you)"),
             (permitted("sometimes"), "sometimes (you)"),
             (Closed::Configured, "yes (configured)"),
-            (declined, "no (you)"),
+            (changed, "yes, once, with changes (you)"),
+            (declined(None), "no (you)"),
+            (declined(Some("not that one")), "no (you): not that one"),
             (Closed::Withdrawn, "no answer (withdrawn)"),
         ] {
             assert_eq!(text(QuestionUpdate::closed("p".into(), &closed)), expected);

@@ -9,7 +9,7 @@ use crate::{
     history::{QuestionHistory, TurnHistory},
     input::ToolOutput,
     question::Source,
-    record::{By, CallKey, Event, InquiryResponse, PromptId, PromptSubject},
+    record::{By, CallKey, Event, InquiryResponse, Level, PromptId, PromptSubject, Status},
 };
 
 /// Knowledge about a turn that updates need besides its events.
@@ -53,7 +53,8 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             text: text.clone(),
         }],
         Event::ToolCall { .. } | Event::CallStarted { .. } | Event::ToolResult { .. } => {
-            of_call(event, history, of).into_iter().collect()
+            let update = of_call(event, history, of).or_else(|| unseen_failure(event, history));
+            update.into_iter().collect()
         }
         Event::PromptOpened { prompt, .. } => opened(prompt, history).into_iter().collect(),
         Event::PromptClosed { prompt, closed } => {
@@ -124,6 +125,27 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
         _ => return None,
     };
     Some(update)
+}
+
+/// The failure of a call of which nothing was shown, no question either.
+fn unseen_failure(event: &Event, history: &TurnHistory) -> Option<Update> {
+    let Event::ToolResult {
+        call,
+        end,
+        content,
+        held: false,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let call = history.call(*call)?;
+    let asked = call.details().is_some_and(|details| details.asked > 0);
+    let first = content.lines().next().unwrap_or_default();
+    (end.status() == Status::Error && !asked).then(|| Update::Notice {
+        level: Level::Warning,
+        text: format!("{} failed: {first}", call.tool()),
+    })
 }
 
 fn parsed(arguments: &str) -> Value {
@@ -208,6 +230,8 @@ fn answered_as(prompt: &PromptId, response: &InquiryResponse) -> QuestionUpdate 
             QuestionUpdate::answered(id, *by, Some(answer.clone()))
         }
         InquiryResponse::Redacted { .. } => QuestionUpdate::answered(id, By::User, None),
-        InquiryResponse::Cancelled { reason, .. } => QuestionUpdate::cancelled(id, reason),
+        InquiryResponse::Cancelled { reason, note, .. } => {
+            QuestionUpdate::cancelled(id, reason, note.as_deref())
+        }
     }
 }

@@ -490,6 +490,43 @@ test('each of several changes of a file is shown in it, whichever the person tur
   T.equal(T.text('a.txt'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n8')
 end)
 
+test('a proposal is edited, and a part of one left out, after another change of the file was taken', {
+  files = { ['a.txt'] = OLD },
+  script = edits('a.txt', { 'one', '1\\nand more' }, { 'four', '4' }, { 'six\\nseven\\neight', '6\\nseven\\n8' }),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(3)
+  --- Turns to the change of a line.
+  local function turn_to(line)
+    T.wait('the change of line ' .. line, function()
+      vim.cmd('Aside answer')
+      T.draw()
+      return vim.fn.getline('.') == line
+    end)
+  end
+  turn_to('one')
+  T.press('gy')
+  T.wait('it is made', function() return vim.fn.getline(2) == 'and more' end)
+  turn_to('four')
+  T.press('ge')
+  T.equal({ vim.fn.line('.'), vim.fn.getline('.') }, { 5, '4' }, 'it begins at the change')
+  vim.fn.setline(1, 'mine')
+  vim.fn.setline(5, 'FOUR')
+  vim.cmd.write()
+  T.wait('it is shown', function() return #vim.api.nvim_list_tabpages() == 1 end)
+  T.draw()
+  T.press('gY')
+  T.wait('it is made', function() return vim.fn.getline(1) == 'mine' end)
+  turn_to('six')
+  T.press('gn')
+  T.draw()
+  T.press('gy')
+  T.ended()
+  T.equal(T.text('a.txt'), 'mine\nand more\ntwo\nthree\nFOUR\nfive\nsix\nseven\n8')
+  T.has(table.concat(T.beside(), '\n'), 'yes, once, with changes (you)')
+end)
+
 test('what was decided of a change stays when the person turns to it again, and is taken back by the other key', {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', NEW),

@@ -380,7 +380,7 @@ say = [{ text = "I ask Ada." }]
   T.ended()
   T.equal(decisions(), { { action = 'decline', note = 'ask Ada' } })
   T.has(T.page(), 'I ask Ada.')
-  T.equal(T.beside(), { '`Assistant: no answer (you)' })
+  T.equal(T.beside(), { '`Assistant: no answer (you): ask Ada' })
 end)
 
 test('a question that is hidden stays open and is shown again', {

@@ -164,7 +164,7 @@ impl Play {
             "edit" => PromptAnswer::Answer {
                 value: SecretValue(json!("once")),
                 remember: false,
-                new_text: Some(lines(rest)),
+                new_text: Some(lines(rest).into()),
             },
             "decline" => {
                 let note = (!rest.is_empty()).then(|| note(rest));

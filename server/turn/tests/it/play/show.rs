@@ -35,7 +35,7 @@ pub(super) fn effect(play: &Play, effect: &Effect) -> Option<String> {
             let text = work
                 .new_text
                 .as_ref()
-                .map(|text| format!(" with {text:?}"))
+                .map(|own| format!(" with {:?}", own.text))
                 .unwrap_or_default();
             format!(
                 "run {}{}{text}",

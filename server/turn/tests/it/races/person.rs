@@ -34,7 +34,7 @@ fn fitting_prompt(tape: &mut Tape, prompt: &Prompt) -> PromptAnswer {
     {
         *remember = tape.one_in(2);
         if prompt.kind == PromptKind::RunTool && diff && tape.one_in(6) {
-            *new_text = Some("newer".into());
+            *new_text = Some("newer".to_owned().into());
         }
     }
     answer
