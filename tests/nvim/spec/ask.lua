@@ -313,6 +313,7 @@ test(
       local cursor, bottom = vim.fn.screenpos(0, row, 1).row, top + vim.api.nvim_win_get_height(win) + 1
       assert(cursor < top or cursor > bottom, ('line %d is under the rows %d to %d'):format(cursor, top, bottom))
     end
+    T.has(T.screen(), '↑ go')
     vim.cmd('Aside hide')
     T.equal(#vim.api.nvim_list_wins(), 2)
     vim.cmd('Aside')

@@ -151,10 +151,13 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   sends('iand<Esc><CR>')
   T.equal(view:facts(), model .. ' · plan · $0.8750 · 41 % of 10k')
   T.has(vim.wo[assert(view:window())].winbar, ' how%=')
-  -- Of a title that has no room its beginning is there.
+  -- Of a title that has no room its beginning is there, and the model gives way before what changes.
   view.title = ('how long '):rep(20)
   view:redraw()
-  T.has(T.screen():match('[^\n]*'), '… ' .. view:facts())
+  T.has(T.screen():match('[^\n]*'), ' how long how lo… $0.8750 · 41 % of 10k')
+  vim.cmd('vertical resize 30')
+  view:redraw()
+  T.has(T.screen():match('[^\n]*'), ' how long how lo… 41 % of 10k')
   view.title = 'how'
   vim.cmd('Aside mode edits')
   T.has(view:facts(), ' · edits · ')

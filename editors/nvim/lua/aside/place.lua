@@ -34,6 +34,8 @@ local function place_of(self)
   local inside = page ~= nil and vim.api.nvim_get_current_win() == page
   local hint = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
   local state = self:state()
+  -- What is above its first row is said to be there.
+  local above = page ~= nil and vim.fn.line('w0', page) > 1
   local footer = inside and hint or state == self.WAITS and ':Aside answer' or ':Aside goes here'
   return {
     relative = 'win',
@@ -44,7 +46,7 @@ local function place_of(self)
     width = width,
     height = height,
     border = 'rounded',
-    title = ' ' .. log.short(self.title, width - 4) .. ' ',
+    title = (' %s%s '):format(above and '↑ ' or '', log.short(self.title, width - 6)),
     footer = (' %s%s '):format(state and state .. ' · ' or '', footer),
     footer_pos = 'right',
     zindex = 40,

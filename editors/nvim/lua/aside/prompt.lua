@@ -350,13 +350,17 @@ local function lines_of(prompt)
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }
   parts[1] = parts[1] .. M.origin(prompt)
-  -- The answers say that these tools only read.
-  parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
+  local runs = prompt.kind == 'runTool'
+  -- The answers say that these tools only read. What is said of a call is in sentences; that of a question may be code.
+  local context = prompt.context and not tools.is_own(prompt) and prompt.context or nil
+  if context and runs then context = vim.iter(vim.split(context, '\n')):map(page.sentence):flatten():join('\n') end
+  parts[2] = context and not runs and '\n' .. context or nil
   -- The text of a command's prompt is the command once more, cut.
   local asked = table.concat(page.sentence(prompt.text .. bounds(prompt)), '\n')
   parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. asked or nil
   parts[#parts + 1] = preview.text and '\n' .. preview.text
   parts[#parts + 1] = preview.cwd and 'in ' .. preview.cwd
+  parts[#parts + 1] = context and runs and '\n' .. context or nil
   return vim.split(table.concat(vim.tbl_map(function(part) return (part:gsub('\n+$', '')) end, parts), '\n'), '\n')
 end
 

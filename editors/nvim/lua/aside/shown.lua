@@ -291,7 +291,7 @@ function Shown:in_sight(win, screen, at, passing)
   local header = rows.find(screen, drawn.header, 1)
   local following = self.drawn[at + 1] and header and rows.find(screen, self.drawn[at + 1].header, header + 1)
   local long = not self.inline and self:is_long(at)
-  if long then return self:read_on(win, screen, at, passing) and header ~= nil end
+  if long then return self:read_on(win, screen, at, passing) and header ~= nil and drawn.keys end
   if not header or not drawn.keys then return false end
   local from, to = header + #drawn.header, following and following - 1 or nil
   if not rows.find(screen, drawn.added, from, to) then return false end

@@ -8,6 +8,7 @@ local place_of = require('aside.place')
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
+local RUNNING = 15 -- columns for what stands beside a line of what runs or waits
 local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
 local TITLE = 10 -- columns of a title, at least
 local STALLED = 10 -- seconds without anything new, after which that is said
@@ -269,6 +270,7 @@ function View:change(change)
   for _, win in ipairs(follow) do
     self:to_end(win)
   end
+  if #follow > 0 then self:redraw() end
 end
 
 --- The float's size, title and footer; the title of a split. One of another tab page stays as it is until it is seen
@@ -279,8 +281,9 @@ function View:redraw()
   self:lay_out()
   self.stated = self:state()
   if not self:floats() then
-    local facts = (self.stated and self.stated .. ' · ' or '') .. self:facts()
-    local room = vim.api.nvim_win_get_width(win) - vim.fn.strdisplaywidth(facts) - 3
+    local width = vim.api.nvim_win_get_width(win)
+    local facts = self:facts(width - TITLE - 3)
+    local room = width - vim.fn.strdisplaywidth(facts) - 3
     local title = log.short(self.title, math.max(room, TITLE)):gsub('%%', '%%%%')
     vim.wo[win][0].winbar = (' %s%%= %%<%s '):format(title, facts:gsub('%%', '%%%%'))
     return
@@ -302,19 +305,27 @@ function View:state()
   return idle >= STALLED and ('nothing for %d s'):format(idle) or 'working'
 end
 
---- The model and the mode of the next turn, what the conversation cost, and how full the model's window is.
+--- What its turn does, the model and the mode of the next one, what the conversation cost, and how full the model's
+--- window is. Where that is too long, it is without the model, then without more.
+---@param room? integer columns
 ---@return string
-function View:facts()
+function View:facts(room)
   local choice, spent = View.choice, self.spent
   local cost = spent.before + (spent.turn_cost or 0)
   local full = spent.window and spent.context > 0 and spent.context / spent.window
   local parts = {
+    self.stated or false,
     vim.fs.basename(choice.model or client.status.model or 'no model yet'),
-    choice.mode or choice.configured or nil,
-    cost > 0 and ('$%.4f'):format(cost) or nil,
-    full and ('%d %% of %dk'):format(math.ceil(full * 100), spent.window / 1000) or nil,
+    choice.mode or choice.configured or false,
+    cost > 0 and ('$%.4f'):format(cost),
+    full and ('%d %% of %dk'):format(math.ceil(full * 100), spent.window / 1000),
   }
-  return vim.iter(vim.spairs(parts)):map(function(_, part) return part end):join(' · ')
+  parts = vim.tbl_filter(function(part) return part ~= false end, parts)
+  local function text() return table.concat(parts, ' · ') end
+  while room and #parts > 1 and vim.fn.strdisplaywidth(text()) > room do
+    table.remove(parts, self.stated and 2 or 1)
+  end
+  return text()
 end
 
 --- Makes room for the line of the cursor.
@@ -443,7 +454,7 @@ function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 function View:line(id, text, waits)
   -- The rest of the window shows the state beside the line.
   local whole = text:gsub('`', '')
-  text = self:titled(whole, BESIDE)
+  text = self:titled(whole, RUNNING)
   local known = self.lines[id]
   if known then
     known.running, known.whole, known.beside = true, whole, nil
@@ -547,7 +558,7 @@ function View:lay_out()
       if line.beside then
         self:lay(line)
       else
-        self:retitle(line, self:titled(line.whole, BESIDE))
+        self:retitle(line, self:titled(line.whole, RUNNING))
       end
     end
   end
