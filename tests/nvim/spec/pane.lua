@@ -154,10 +154,10 @@ usage = { input = 4000, output = 5, cost = 0.125 }
   -- Of a title that has no room its beginning is there, and the model gives way before what changes.
   view.title = ('how long '):rep(20)
   view:redraw()
-  T.has(T.screen():match('[^\n]*'), ' how long how lo… $0.8750 · 41 % of 10k')
-  vim.cmd('vertical resize 30')
-  view:redraw()
-  T.has(T.screen():match('[^\n]*'), ' how long how lo… 41 % of 10k')
+  T.has(T.screen():match('[^\n]*'), '… ')
+  T.has(T.screen():match('[^\n]*'), '$0.8750 · 41 % of 10k')
+  T.equal(view:facts(30), 'plan · $0.8750 · 41 % of 10k')
+  T.equal(view:facts(20), '41 % of 10k')
   view.title = 'how'
   vim.cmd('Aside mode edits')
   T.has(view:facts(), ' · edits · ')
