@@ -225,7 +225,10 @@ say = [{ text = "I went on." }]
     local other = before.title == 'one' and 'two' or 'one'
     return vim.iter(texts):find(function(text) return vim.startswith(text, other) end)
   end)
-  T.wait('it waits again', function() return not require('aside.prompt').open()[1].resumable end)
+  T.wait('it waits again', function()
+    local first = require('aside.prompt').open()[1]
+    return first and not first.resumable
+  end)
   T.equal(#vim.api.nvim_list_wins(), windows)
   T.equal(vim.api.nvim_get_current_win(), win, 'the cursor stays')
   T.lacks(T.page(), 'goes on.')
