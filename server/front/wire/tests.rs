@@ -290,7 +290,11 @@ fn what_becomes_of_a_prompt_is_what_clients_are_sent() {
     check_update("update-question-redacted", answered("p-20", By::User, None));
     check_update(
         "update-question-cancelled",
-        Update::Question(QuestionUpdate::cancelled("p-21".into(), &Reason::Withdrawn, None)),
+        Update::Question(QuestionUpdate::cancelled(
+            "p-21".into(),
+            &Reason::Withdrawn,
+            None,
+        )),
     );
 }
 

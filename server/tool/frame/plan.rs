@@ -338,7 +338,9 @@ impl CallPlan {
     fn has_named_base(&self) -> bool {
         let own = self.planning.work.new_text.as_ref();
         let named = own.and_then(|own| own.base.as_deref());
-        named.is_none_or(|named| matches!(&self.preview, Some(Preview::Diff { old, .. }) if old == named))
+        named.is_none_or(
+            |named| matches!(&self.preview, Some(Preview::Diff { old, .. }) if old == named),
+        )
     }
 
     /// Whether only edits of tools lie between the shown plan and this one, or in an open document what the user typed in

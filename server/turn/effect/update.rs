@@ -309,7 +309,13 @@ impl QuestionUpdate {
         match closed {
             Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. } => {
                 let by = closed.by().unwrap_or(By::User);
-                let changed = matches!(closed, Closed::Permitted { new_text: Some(_), .. });
+                let changed = matches!(
+                    closed,
+                    Closed::Permitted {
+                        new_text: Some(_),
+                        ..
+                    }
+                );
                 let words = format!("{words}{}", if changed { ", with changes" } else { "" });
                 Self::settled(prompt_id, by, closed.answer(), &words)
             }
@@ -442,7 +448,11 @@ mod tests {
         ] {
             assert_eq!(answered(by, answer), expected);
         }
-        let cancelled = text(QuestionUpdate::cancelled("p".into(), &Reason::Withdrawn, None));
+        let cancelled = text(QuestionUpdate::cancelled(
+            "p".into(),
+            &Reason::Withdrawn,
+            None,
+        ));
         assert_eq!(cancelled, "no answer (withdrawn)");
         let permitted = |permission: &str| Closed::Permitted {
             permission: Word::of(permission),
