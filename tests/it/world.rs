@@ -10,7 +10,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use self::steps::steps;
@@ -94,6 +94,18 @@ impl TestWorld {
     /// Writes the user's own configuration.
     pub(crate) fn user_config(&self, text: &str) {
         write(&self.folder().join("config/aside/aside.toml"), text);
+    }
+
+    /// The server at this address listed this model before, and did not say what it takes: no turn asks it.
+    pub(crate) fn listed(&self, model: &str, base_url: &str) {
+        let (provider, model) = model.split_once('/').unwrap();
+        let list = json!({ provider: { "base": base_url, "models": { model: {} } } });
+        write(&self.models(), &list.to_string());
+    }
+
+    /// The file with what servers said of their models.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.folder().join("state/aside/models.json")
     }
 
     /// Writes a script outside of the workspace, and returns the model that plays it. It is one of

@@ -158,8 +158,7 @@ class Aside(unittest.TestCase):
                 self.completes(self.turn(provider, "tell hello", "--continue"), "Hello from llama.cpp.")
 
     def test_a_long_conversation_in_the_window_of_a_local_model(self):
-        # The window is what the server says of it, which is known once its models were listed.
-        self.assertEqual(self.world.aside("model", "list").returncode, 0)
+        # The window is what the server says of it: nobody listed its models before.
         summaries = 0
         for number in range(1, TURNS + 1):
             note = "".join(f"line {line} of note {number}\n" for line in range(100))

@@ -1,6 +1,7 @@
 //! From the configuration of a model to the model itself: address, key and abilities.
 
 use std::{
+    collections::HashSet,
     path::PathBuf,
     sync::{Arc, Mutex},
     time::Duration,
@@ -46,6 +47,8 @@ pub struct Models {
     state_dir: PathBuf,
     /// The model that an Ollama offered when it was last asked.
     first_of_ollama: Arc<Mutex<Option<ModelId>>>,
+    /// Models whose servers were asked about their context windows.
+    asked: Arc<Mutex<HashSet<String>>>,
 }
 
 /// A configured provider, with everything needed for requests.
@@ -99,6 +102,7 @@ impl Models {
             env,
             state_dir,
             first_of_ollama: Arc::default(),
+            asked: Arc::default(),
         }
     }
 
@@ -347,6 +351,11 @@ impl Models {
     #[must_use]
     pub fn first_of_ollama(&self) -> Option<ModelId> {
         lock(&self.first_of_ollama).clone()
+    }
+
+    /// Whether nobody in the process has asked about the context window of this model before.
+    pub(super) fn is_first_question(&self, model: &ModelId) -> bool {
+        lock(&self.asked).insert(model.to_string())
     }
 
     async fn ask_ollama(&self, settings: &Settings) -> Option<ModelId> {

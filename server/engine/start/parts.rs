@@ -15,7 +15,7 @@ use super::{
 use crate::engine::{
     Engine,
     drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
-    models::Models,
+    models::{Models, known::learn_window},
 };
 use aside_config::{ModelId, RunContext, ToolFacts, settings::Settings};
 use aside_mcp::ServerTools;
@@ -71,6 +71,7 @@ impl TurnParts {
         let model = config.find_model().await?;
         let settings = &config.configuration.settings;
         let models = engine.models(settings);
+        learn_window(&model, settings, &models).await;
         let provider = models
             .open(&model, &settings.assistant, settings)
             .map_err(StartError::NoProvider)?;

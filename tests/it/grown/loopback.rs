@@ -48,6 +48,7 @@ impl Loopback {
         moments: UnboundedReceiver<MidAnswer>,
     ) -> Self {
         let world = TestWorld::new();
+        world.listed(side.model, &format!("http://{}/v1", server.address()));
         let root = world.at("").canonicalize().unwrap();
         let engine = engine(&world);
         let store = engine.conversations().store(&root).unwrap();
@@ -123,7 +124,7 @@ impl Loopback {
 /// An engine with the key that the model server wants.
 fn engine(world: &TestWorld) -> Engine {
     let env = Arc::new(|name: &str| (name == "THE_KEY").then(|| "secret-key".to_owned()));
-    let state = world.folder().join("state");
+    let state = world.folder().join("state/aside");
     Engine::in_environment(state, PathBuf::from(ASIDE), Vec::new(), env)
 }
 

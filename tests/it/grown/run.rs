@@ -51,6 +51,7 @@ impl GrownRun {
             world.write(&format!("asks{number}.txt"), "mark\nmark\nmark\n");
         }
         world.user_config(&format!("{settings}\n{}", providers(server.address())));
+        world.listed(model, &format!("http://{}/v1", server.address()));
         Self {
             world,
             server,

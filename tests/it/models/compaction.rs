@@ -371,6 +371,27 @@ fn another_provider_goes_on_from_the_summary() {
 }
 
 #[test]
+fn the_first_turn_asks_a_server_of_ones_own_how_much_its_model_takes() {
+    let list = json!({"data": [{"id": "qwen3.5:local", "meta": {"n_ctx": WINDOW}}]});
+    let script = vec![
+        holding(reads(1), FULL),
+        summary(1),
+        holding(ModelReply::new("end").text("Done."), ROOM),
+    ];
+    let stage = ModelStage::new(ServedApi::OpenaiChat, script);
+    stage.lists(list);
+    stage.world.write("a.txt", "A\n");
+    let told = shown(&stage.run("Look.", &AUTO).exits(0));
+    assert!(told.contains("was summarised"), "{told}");
+    stage.is_clean();
+    // What it said is kept: the next turn does not ask again.
+    let asked = stage.server.received().len();
+    stage.goes_on(vec![says(ModelReply::new("more").text("Yes."))]);
+    stage.run("And?", &["--continue"]).exits(0);
+    assert_eq!(stage.server.received().len(), asked + 1);
+}
+
+#[test]
 fn where_it_is_switched_off_nothing_is_summarised_and_the_user_is_warned_once() {
     row(|api| {
         let script = vec![

@@ -117,6 +117,7 @@ fn a_document_in_place_of_a_stream_is_the_response() {
 fn start(world: &TestWorld, base_url: &str, environment: &[(&str, &str)]) -> Live {
     let provider = format!("[providers.far]\napi = 'openai-chat'\nbase_url = '{base_url}'\n");
     world.user_config(&provider);
+    world.listed("far/m", base_url);
     let args = [
         "run", "--output", "jsonl", "--trust", "-m", "far/m", "Speak.",
     ];

@@ -455,6 +455,7 @@ fn wants_it_back(provider: &str, chat: ChatServer, member: &'static str) -> (Pro
         server.address()
     ));
     let model = format!("{provider}/thinker");
+    world.listed(&model, &server.url(ServedApi::OpenaiChat));
     let run = |message: &str, args: &[&str]| {
         let all = [&["run", "--trust", "-m", model.as_str()], args, &[message]].concat();
         start(&mut world.command(&all)).end().exits(0)

@@ -73,9 +73,11 @@ fn a_request_on_a_connection_that_was_let_go_is_sent_again_and_nobody_is_told() 
     world.write("a.txt", "A\n");
     let address = listener.local_addr().unwrap().to_string();
     world.user_config(&column::configuration(&address));
+    let model = column::model(ServedApi::OpenaiChat);
+    world.listed(model, &format!("http://{address}/v1"));
     let served = server(listener, 3);
     let mut args = vec!["run", "--output", "jsonl", "--trust", "-m"];
-    args.push(column::model(ServedApi::OpenaiChat));
+    args.push(model);
     args.extend(AUTO);
     args.push("Go");
     let mut command = world.command(&args);

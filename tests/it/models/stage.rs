@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    fs,
     process::Command,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -12,7 +13,7 @@ use aside_model_server::{
     play::ModelReply,
     server::{BodyPart, ModelServer, Received, ReplyGate, ServedReply},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{column, heard::heard, live::Live, replied, without_time};
 use crate::world::{ProgramResult, TestWorld, until};
@@ -85,6 +86,8 @@ struct StageState {
     /// Requests of any kind that were answered.
     answered: usize,
     broken: Vec<String>,
+    /// The list of models of the server that speaks Chat Completions, where it has one.
+    list: Option<Value>,
 }
 
 fn lock(books: &Mutex<StageState>) -> MutexGuard<'_, StageState> {
@@ -108,12 +111,22 @@ impl ModelStage {
         };
         let world = TestWorld::new();
         world.user_config(&column::configuration(&server.address().to_string()));
+        world.listed(
+            column::model(ServedApi::OpenaiChat),
+            &server.url(ServedApi::OpenaiChat),
+        );
         Self {
             world,
             server,
             api,
             books,
         }
+    }
+
+    /// The server that speaks Chat Completions lists these models, and nobody asked it yet.
+    pub(super) fn lists(&self, models: Value) {
+        fs::remove_file(self.world.models()).unwrap();
+        lock(&self.books).list = Some(models);
     }
 
     /// More of the script.
@@ -207,12 +220,19 @@ impl ModelStage {
 
 impl StageState {
     fn answer(&mut self, received: &Received) -> ServedReply {
-        match received.path.as_str() {
+        match received.path.split('?').next().unwrap_or_default() {
             "/api/tags" => {
                 return sample(include_str!("../../model_server/wire/ollama/08_tags.json"));
             }
             "/api/show" => {
                 return sample(include_str!("../../model_server/wire/ollama/09_show.json"));
+            }
+            "/v1/models" if received.api.is_none() => {
+                let list = self.list.clone();
+                return list.map_or_else(
+                    || ServedReply::json(404, json!({"error": {"message": "there is no list"}})),
+                    |list| ServedReply::json(200, list),
+                );
             }
             _ => {}
         }
