@@ -14,7 +14,7 @@ use aside_turn::{
 
 use super::{
     BlockingTool, CallPlan, Planning, ToolRun, ToolSpec, Unplanned,
-    frame::{LinesRead, ReadPermit, Readable, TextSource},
+    frame::{FileSnapshots, GivenLines, LinesRead, ReadPermit, Readable, TextSource},
     line_ends::split_mark,
     output::cut,
     workspace::{PathError, TextFile},
@@ -87,7 +87,7 @@ fn read(args: &ReadFile, mut file: Readable, run: &ToolRun) -> Result<ToolOutcom
     let file = file.text(&run.permit)?;
     let Excerpt {
         mut content,
-        summary,
+        mut summary,
         lines,
     } = excerpt(args, &file, room)?;
     if let Some(note) = file.note {
@@ -95,10 +95,28 @@ fn read(args: &ReadFile, mut file: Readable, run: &ToolRun) -> Result<ToolOutcom
         content.push_str(&format!("{end}[{note}]"));
     }
     let mut seen = run.context.seen();
-    let details = match lines {
+    let mut details = match lines {
         Some(lines) => seen.note_lines(&file.path, &file.hash, lines),
         None => seen.note(&file.path, &file.hash),
     };
+    if let Some(lines) = lines.filter(|lines| !lines.is_cut) {
+        let given = GivenLines {
+            from: lines.from,
+            to: lines.to,
+            numbered: args.line_numbers,
+        };
+        let before = seen.given_in(&file.path, &file.hash, given);
+        let line = given_before(&file.path, &summary, before.unwrap_or(0));
+        match before {
+            // A few words are given as they are.
+            _ if content.len() <= line.len() => {}
+            Some(_) => {
+                content = line;
+                summary.push_str(", unchanged");
+            }
+            None => FileSnapshots::note_given(&mut details, &file.path, given),
+        }
+    }
     let output = ToolOutput {
         content,
         summary,
@@ -106,6 +124,14 @@ fn read(args: &ReadFile, mut file: Readable, run: &ToolRun) -> Result<ToolOutcom
         ..ToolOutput::default()
     };
     Ok(ToolOutcome::Success(output))
+}
+
+/// The answer where a result that still stands in the conversation gave the same lines.
+fn given_before(path: &str, lines: &str, turn: u32) -> String {
+    format!(
+        "[`{path}` is as you read it in turn {turn}: the result of that call of read_file has {lines}; where a summary \
+         stands for it now, read it again]"
+    )
 }
 
 /// An image or PDF, which models that take it see.
@@ -316,6 +342,7 @@ mod tests {
     use super::*;
     use crate::trial::ToolTrial;
     use aside_base::digest::sha256;
+    use aside_turn::record::{CallEnd, CallKey, Event};
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;
@@ -359,6 +386,50 @@ mod tests {
             "error: Invalid arguments for read_file: `to_line` is before `from_line`.",
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn lines_that_stand_in_the_conversation_unchanged_are_not_given_again() {
+        let text = "a line\n".repeat(100);
+        let trial = ToolTrial::new(&[("a.txt", &text), ("b.txt", "short\n")]);
+        let given = FileSnapshots::note_given;
+        let follow = |path: &str, text: &str, to: usize| {
+            let mut details = json!({ "read": { path: sha256(text.as_bytes()) } });
+            let lines = GivenLines {
+                from: 1,
+                to,
+                numbered: false,
+            };
+            given(&mut details, path, lines);
+            let event = Event::ToolResult {
+                call: CallKey(1),
+                end: CallEnd::Success,
+                content: text.to_owned(),
+                summary: None,
+                held: false,
+                details: Some(details),
+                media: Vec::new(),
+            };
+            trial.context.seen().follow(&Event::TurnStart);
+            trial.context.seen().follow(&event);
+        };
+        let check = async |path: &str, more: serde_json::Value, outcome: &str| {
+            let mut args = more;
+            args["path"] = path.into();
+            trial.check("read_file", args, outcome).await;
+        };
+        let whole = format!("ok: {text}");
+        check("a.txt", json!({}), &whole).await;
+        follow("a.txt", &text, 100);
+        follow("b.txt", "short\n", 1);
+        let line = "ok: [`a.txt` is as you read it in turn 1: the result of that call of read_file has lines 1 to 100 of \
+                    100; where a summary stands for it now, read it again]";
+        check("a.txt", json!({}), line).await;
+        check("a.txt", json!({"from_line": 1, "to_line": 100}), line).await;
+        check("a.txt", json!({"to_line": 2}), "ok: a line\na line\n").await;
+        check("b.txt", json!({}), "ok: short\n").await;
+        trial.context.seen().forget_given();
+        check("a.txt", json!({}), &whole).await;
     }
 
     #[tokio::test]

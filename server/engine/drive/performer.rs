@@ -116,7 +116,7 @@ impl Performer {
         let arrived = arrived
             .map_err(|error| format!("its log cannot be read: {error}; look at its folder"))?;
         if let Some((seen, faults)) = arrived {
-            *self.context.seen() = seen;
+            self.context.seen().follows(seen);
             for fault in faults {
                 fault.report.map(|event| self.record(event)).transpose()?;
                 let notice = TurnNotice::Damage(fault.text);
@@ -139,7 +139,13 @@ impl Performer {
             self.learned.insert((model.clone(), refuses.clone()));
         }
         self.trace.record(&event);
+        self.context.seen().follow(&event);
         self.transcript.push(&event);
+        let most = self.provider.model().compacts_at;
+        if most.is_some_and(|most| event.context().is_some_and(|tokens| tokens > most)) {
+            // A summary comes before the next request, and the results of these calls stand behind it.
+            self.context.seen().forget_given();
+        }
         let entry = match event {
             Event::TurnStart => Entry::TurnStart {
                 options: self.options.clone(),

@@ -154,12 +154,15 @@ impl ReadState {
 
     fn take(&mut self, record: Record, known: &UndoneSummaries) {
         self.undone.take(&record);
-        if let Some(Event::ToolResult {
-            details: Some(details),
-            ..
-        }) = record.entry.event()
-        {
-            self.seen.restore(details);
+        if let Some(event) = record.entry.event() {
+            if let Event::ToolResult {
+                details: Some(details),
+                ..
+            } = event
+            {
+                self.seen.restore(details);
+            }
+            self.seen.follow(event);
         }
         self.fold.take(record, known);
     }

@@ -31,7 +31,7 @@ pub(crate) use files::{
 pub use plan::{CallPlan, Planning, ToolRun, Unplanned};
 pub(crate) use plan::{EditBase, invalid, off_thread};
 pub use snapshots::FileSnapshots;
-pub(crate) use snapshots::{LinesRead, TextGap};
+pub(crate) use snapshots::{GivenLines, LinesRead, TextGap};
 pub use spec::{AllowToggle, Enable, ToolSpec};
 pub use tool::Tool;
 pub(crate) use tool::{BlockingTool, BuiltIn};

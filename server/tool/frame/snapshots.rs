@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aside_turn::record::CallKey;
+use aside_turn::record::{CallEnd, CallKey, Event};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 pub struct FileSnapshots {
     /// Each file as the model last read or wrote it, by path from the root.
     read: HashMap<String, KnownText>,
+    /// Texts that stand in the conversation as the model was given them, by path from the root.
+    given: HashMap<String, GivenText>,
+    /// Turns of the conversation so far.
+    turns: u32,
     /// Contents that edits of tools made: path and hash after, hash before.
     edited: HashMap<(String, String), String>,
     /// The hash of the text about which a call asked last.
@@ -28,6 +32,26 @@ pub struct LinesRead {
     pub of: usize,
     /// Whether the end of a line was left out.
     pub is_cut: bool,
+}
+
+/// Lines of a text as a result gave them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenLines {
+    /// The first, counted from 1.
+    pub from: usize,
+    /// The last.
+    pub to: usize,
+    /// Whether each was led by its number.
+    pub numbered: bool,
+}
+
+/// A text of which results gave lines.
+#[derive(Clone, Debug)]
+struct GivenText {
+    /// The SHA-256.
+    hash: String,
+    /// The lines of each result, and its turn.
+    lines: Vec<(GivenLines, u32)>,
 }
 
 /// The part of a text that the model does not know.
@@ -104,13 +128,74 @@ impl FileSnapshots {
         }
     }
 
+    /// Adds to the details of a result that it gives all of these lines.
+    pub fn note_given(details: &mut Value, path: &str, lines: GivenLines) {
+        details["given"] = json!({ path: lines });
+    }
+
+    /// The turn in which a result gave the same lines of the same text, where it still stands in the conversation.
+    #[must_use]
+    pub fn given_in(&self, path: &str, hash: &str, lines: GivenLines) -> Option<u32> {
+        let given = self.given.get(path).filter(|given| given.hash == hash)?;
+        let mut same = given.lines.iter().filter(|(known, _)| *known == lines);
+        same.next_back().map(|(_, turn)| *turn)
+    }
+
+    /// Follows the conversation: what the model is given, and when a summary takes its place.
+    pub fn follow(&mut self, event: &Event) {
+        match event {
+            Event::TurnStart => self.turns += 1,
+            Event::Compacted { .. } | Event::CompactionUndone { .. } => self.forget_given(),
+            Event::ToolResult {
+                details: Some(details),
+                end,
+                held,
+                ..
+            } => self.follow_result(details, *end == CallEnd::Success && !held),
+            _ => {}
+        }
+    }
+
+    /// Forgets what results gave, because it does not stand in the conversation any more, or not for long.
+    pub fn forget_given(&mut self) {
+        self.given.clear();
+    }
+
+    fn follow_result(&mut self, details: &Value, is_seen: bool) {
+        for (path, hash) in details["read"].as_object().into_iter().flatten() {
+            let Some(hash) = hash.as_str() else {
+                continue;
+            };
+            // An older text does not count any more, even if the file has it again.
+            self.given
+                .retain(|known, text| known != path || text.hash == hash);
+            let lines = GivenLines::deserialize(&details["given"][path]);
+            if let (true, Ok(lines)) = (is_seen, lines) {
+                let given = self.given.entry(path.clone());
+                let given = given.or_insert_with(|| GivenText {
+                    hash: hash.to_owned(),
+                    lines: Vec::new(),
+                });
+                given.lines.push((lines, self.turns));
+            }
+        }
+    }
+
     /// The part that stays after the turn.
     #[must_use]
     pub fn after_turn(&self) -> Self {
         Self {
             read: self.read.clone(),
+            given: self.given.clone(),
+            turns: self.turns,
             ..Self::default()
         }
+    }
+
+    /// Puts what was seen in earlier turns before a turn that has begun already, and in which nothing was seen yet.
+    pub fn follows(&mut self, earlier: Self) {
+        let turns = self.turns + earlier.turns;
+        *self = Self { turns, ..earlier };
     }
 
     /// The content that the model knows.
@@ -241,6 +326,44 @@ mod tests {
         };
         seen.note_lines("f", "g", cut);
         assert_eq!(seen.gap("f"), Some(TextGap::Cut));
+    }
+
+    #[test]
+    fn lines_that_were_given_count_until_the_text_changes_or_a_summary_stands_for_them() {
+        let given = GivenLines {
+            from: 1,
+            to: 9,
+            numbered: false,
+        };
+        let other = GivenLines { to: 8, ..given };
+        let result = |hash: &str, held| {
+            let mut details = json!({ "read": { "f": hash } });
+            FileSnapshots::note_given(&mut details, "f", given);
+            Event::ToolResult {
+                call: CallKey(1),
+                end: CallEnd::Success,
+                content: String::new(),
+                summary: None,
+                held,
+                details: Some(details),
+                media: Vec::new(),
+            }
+        };
+        let summary = Event::CompactionUndone { context: 0 };
+        let mut seen = FileSnapshots::default();
+        for (event, expected, why) in [
+            (Event::TurnStart, None, "nothing was given"),
+            (result("a", true), None, "it is held back"),
+            (result("a", false), Some(1), "it was given"),
+            (Event::TurnStart, Some(1), "it stands in later turns"),
+            (result("b", false), None, "the file changed"),
+            (result("a", false), Some(2), "it was given anew"),
+            (summary, None, "other messages stand in the conversation"),
+        ] {
+            seen.follow(&event);
+            assert_eq!(seen.given_in("f", "a", given), expected, "{why}");
+            assert_eq!(seen.given_in("f", "a", other), None, "other lines: {why}");
+        }
     }
 
     #[test]

@@ -392,6 +392,50 @@ fn the_first_turn_asks_a_server_of_ones_own_how_much_its_model_takes() {
 }
 
 #[test]
+fn a_file_that_is_read_again_unchanged_costs_a_line_until_a_summary_stands_for_it() {
+    row(|api| {
+        let lines = (1..=200).map(|line| format!("line {line} of it\n"));
+        let text: String = lines.collect();
+        let script = vec![
+            holding(reads(1), ROOM),
+            holding(reads(2), ROOM),
+            // What is read before a summary stands behind it.
+            holding(reads(3), FULL),
+            summary(1),
+            holding(reads(4), ROOM),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ];
+        let stage = stage(api, script, "");
+        stage.world.write("a.txt", &text);
+        stage.run("Look.", &AUTO).exits(0);
+        let times = |text: &str| -> Vec<usize> {
+            let requests = stage.requests();
+            let heard = requests.iter().map(|request| heard(request));
+            heard.map(|heard| heard.matches(text).count()).collect()
+        };
+        let line = "[`a.txt` is as you read it in turn 1: the result of that call of read_file has lines 1 to 200 of \
+                    200; where a summary stands for it now, read it again]";
+        assert_eq!(times("line 200 of it"), [0, 1, 1, 1, 1, 2], "{api:?}");
+        assert_eq!(times(line), [0, 0, 1, 1, 0, 0], "{api:?}");
+        stage
+            .world
+            .write("a.txt", &text.replace("line 1 ", "line one "));
+        stage.goes_on(vec![
+            holding(reads(5), ROOM),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ]);
+        stage.run("And now?", &["--continue"]).exits(0);
+        stage.is_clean();
+        let heard = stage.heard();
+        assert_eq!(
+            heard.matches("line one of it").count(),
+            1,
+            "{api:?}: {heard}"
+        );
+    });
+}
+
+#[test]
 fn where_it_is_switched_off_nothing_is_summarised_and_the_user_is_warned_once() {
     row(|api| {
         let script = vec![
