@@ -11,7 +11,7 @@ use std::time::Duration;
 use aside_base::visible::{one_line, printable};
 use tokio::time::Instant;
 
-use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update};
+use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, TurnUsage, Update};
 
 /// Activities shorter than this are not shown.
 const SHOW_AFTER: Duration = Duration::from_millis(300);
@@ -35,6 +35,8 @@ pub struct Live {
     waiting: Option<Instant>,
     /// Number of calls in running inquiries.
     inquiries: usize,
+    /// Share of the model's context window that the conversation fills, in per cent; `None` if that is not known.
+    full: Option<u64>,
 }
 
 /// A running call.
@@ -56,6 +58,7 @@ impl Live {
             asked: 0,
             waiting: Some(now),
             inquiries: 0,
+            full: None,
         }
     }
 
@@ -108,6 +111,7 @@ impl Live {
             Update::Retry { .. } | Update::Steered { .. } | Update::Summary { .. } => {
                 self.waiting = Some(now);
             }
+            Update::Usage(usage) if usage.context_tokens.is_some() => self.full = full(usage),
             Update::Notice { .. }
             | Update::Edit { .. }
             | Update::Usage(_)
@@ -137,7 +141,8 @@ impl Live {
                 0 => "waiting for the model",
                 _ => "the model answers a tool's question",
             };
-            lines.push(line(what, now - since));
+            let full = self.full.map(|full| format!(" · {full} % of the context"));
+            lines.push(line(what, now - since) + &full.unwrap_or_default());
         }
         lines
     }
@@ -203,6 +208,13 @@ impl RunningCall {
             }
         }
     }
+}
+
+/// The share of the context window that a conversation fills, in per cent; `None` right after a summary, too.
+fn full(usage: &TurnUsage) -> Option<u64> {
+    let tokens = usage.context_tokens.filter(|tokens| *tokens > 0)?;
+    let window = usage.context_window.filter(|window| *window > 0)?;
+    Some(tokens.saturating_mul(100).div_ceil(window))
 }
 
 fn what(name: &str, title: &str) -> String {

@@ -58,6 +58,27 @@ fn waiting_is_shown_until_the_model_answers() {
 }
 
 #[test]
+fn how_full_the_context_is_stands_beside_the_wait_for_the_model() {
+    let used = |tokens: u64, window: Option<u64>| {
+        json!({"kind": "usage", "inputTokens": 0, "outputTokens": 0, "cacheReadTokens": 0, "cacheWriteTokens": 0,
+            "contextTokens": tokens, "contextWindow": window})
+    };
+    let mut scene = Scene::new();
+    let wait = "⠸ waiting for the model · 0.3 s";
+    for (usage, expected) in [
+        (used(9_140, None), ""),
+        (used(9_140, Some(200_000)), " · 5 % of the context"),
+        (used(150_000, Some(200_000)), " · 75 % of the context"),
+    ] {
+        scene.happens(0, usage);
+        scene.shows(300, &[&format!("{wait}{expected}")]);
+    }
+    // Right after a summary nobody knows it.
+    scene.happens(0, used(0, Some(200_000)));
+    scene.shows(300, &[wait]);
+}
+
+#[test]
 fn running_calls_show_their_last_output_lines() {
     let mut scene = Scene::new();
     scene.happens(100, call("waiting"));
