@@ -181,6 +181,22 @@ fn a_summary_reads_the_conversation_from_the_cache_and_what_follows_begins_with_
 }
 
 #[test]
+fn a_turn_of_500_steps_that_reads_100_kb_in_each_runs_to_its_end_in_200_000_tokens() {
+    let requests = job::play(Job {
+        model: "anthropic/claude-opus-5-5",
+        steps: 500,
+        lines: 1_000,
+        instructions: 0,
+        window: 200_000,
+        compaction: "auto",
+    });
+    let summaries = requests.iter().filter(|request| request.summary).count();
+    // The server accepts no request that passes the window, and each step is a request.
+    assert_eq!(requests.len() - summaries, 501);
+    assert!(summaries >= 20, "{summaries} summaries");
+}
+
+#[test]
 fn an_inquiry_that_nobody_answers_costs_four_steps_at_most() {
     let others = ["openai/gpt-6-astra", "google/gemini-3.8-flash"];
     for model in MODELS.into_iter().chain(others) {
