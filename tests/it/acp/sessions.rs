@@ -424,6 +424,9 @@ fn a_summary_is_shown_to_a_client_that_announces_it() {
             assert_eq!(begun["compactionId"], made["compactionId"]);
             assert_eq!(made["summary"][0]["text"], "Well.");
         }
+        let (updates, _) = client.play("/compact undo", nobody);
+        let told = json!(updates).to_string();
+        assert!(told.contains("The last summary was taken back"), "{told}");
         client.leave();
     }
 }

@@ -93,3 +93,31 @@ fn forty_facts_outlive_summaries_that_forget_everything() {
     assert!(!sent.contains("I do not remember"), "{sent}");
     client.leave();
 }
+
+#[test]
+fn a_summary_is_told_step_by_step_and_taken_back() {
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, "always 'Well.'", prompts());
+    let made = client.request("aside/conversation/create", json!({}));
+    let id = made["conversationId"].clone();
+    let mut play = |message: &str| {
+        let turn = client.turn(json!({ "conversationId": id, "message": message }));
+        let (updates, end) = client.play(&turn, |prompt| panic!("asked: {prompt}"));
+        assert_eq!(end["outcome"], "completed", "{end}");
+        updates
+    };
+    play(&"Write a long text. ".repeat(50));
+    let updates = play("/compact");
+    let told = updates.iter().filter(|update| update["kind"] == "summary");
+    let told: Vec<_> = told.map(|it| (&it["status"], &it["text"])).collect();
+    let (asked, made) = (json!("asked"), json!("made"));
+    assert_eq!(
+        told,
+        [(&asked, &Value::Null), (&made, &json!("Well."))],
+        "{updates:?}"
+    );
+    let updates = play("/compact undo");
+    let told = json!(updates).to_string();
+    assert!(told.contains("The last summary was taken back"), "{told}");
+    client.leave();
+}
