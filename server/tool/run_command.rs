@@ -174,7 +174,9 @@ impl Tool for RunCommand {
         });
         let (cwd, unsaved) = looked.await?;
         let rules = &context.sandbox.rules.commands;
-        let verdict = context.sandbox.after_made(verdict(rules, &args.command, &cwd.real));
+        let verdict = context
+            .sandbox
+            .after_made(verdict(rules, &args.command, &cwd.real));
         let mut held = probe::confinement(&context).await;
         let outside = OutsideCommand {
             command: &args.command,

@@ -238,6 +238,6 @@ mod tests {
         };
         assert_eq!(parts("/a"), [Path::new("/b")]);
         assert_eq!(parts("/c"), [Path::new("/b")]);
-        assert_eq!(parts("/a/s"), [Path::new(""); 0]);
+        assert!(parts("/a/s").is_empty());
     }
 }
