@@ -1,7 +1,7 @@
 //! What questions cost: tokens that are read from the provider's cache, requests, and connections.
 
 mod job;
-mod scene;
+pub(crate) mod scene;
 
 use job::Job;
 use scene::{Bill, CostCase, LONG, Paid, Prelude, play, play_by};

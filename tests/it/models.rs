@@ -15,6 +15,7 @@
 //! | the others | the rows |
 
 mod attached;
+mod bills;
 mod cancel;
 mod column;
 mod compaction;
