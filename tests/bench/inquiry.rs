@@ -60,6 +60,24 @@ fn main() {
             }
         }
     }
+    for (model, _) in MODELS {
+        for questions in [1, 3, 10] {
+            let bill = play(CostCase {
+                before: LONG,
+                model,
+                strategy: "auto",
+                assistant: None,
+                questions,
+                breaks: 0,
+                answers: false,
+            });
+            let asked: f64 = bill.inquiries().iter().map(|paid| paid.dollars).sum();
+            println!(
+                "{model:<30} {questions:>2} never answered: {:>5.2} steps   (wanted: 4 at most; was 27.5)",
+                asked / bill.before().dollars
+            );
+        }
+    }
     let before = Prelude {
         steps: 58,
         lines: 1,

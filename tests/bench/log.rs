@@ -1,7 +1,8 @@
 //! What long logs and many conversations cost on this machine: `cargo bench --bench log`. Prints figures beside what is
 //! wanted; nothing here passes or fails.
 //!
-//! `ASIDE_BENCH_MIB=64` makes a smaller log than that of 1 GB.
+//! `ASIDE_BENCH_MIB=64` makes a smaller log than that of 1 GB; `cargo bench --bench log -- memory` measures one part alone
+//! (`long`, `many`, `slow`, `memory`).
 
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
@@ -36,12 +37,24 @@ const EVENTS: u64 = 11;
 const ALL: u64 = 100_000;
 
 fn main() {
-    let world = LogWorld::new();
     let mib = std::env::var("ASIDE_BENCH_MIB").map_or(1000, |mib| mib.parse().expect("a number"));
-    long_log(&world, mib);
-    many(5000);
-    slow_disk();
-    memory(&LogWorld::new());
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|it| !it.starts_with('-'))
+        .collect();
+    let wants = |part: &str| named.is_empty() || named.iter().any(|it| it == part);
+    if wants("long") {
+        long_log(&LogWorld::new(), mib);
+    }
+    if wants("many") {
+        many(5000);
+    }
+    if wants("slow") {
+        slow_disk();
+    }
+    if wants("memory") {
+        memory(&LogWorld::new());
+    }
 }
 
 /// Prints a figure.
@@ -317,7 +330,9 @@ fn turns(client: &mut Client, count: usize) {
         let turn = client.turn(json!({ "message": "Go" }));
         client.play(&turn, |prompt| panic!("asked: {prompt}"));
         // What nobody reads would be searched again and again.
-        client.forget("aside/conversation/changed");
+        for told in ["aside/conversation/changed", "aside/status"] {
+            client.forget(told);
+        }
     }
 }
 
