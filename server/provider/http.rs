@@ -9,7 +9,7 @@ use std::{
 
 use aside_base::lock;
 use aside_turn::{
-    response::{Failure, FailureClass, Piece},
+    response::{Failure, FailureClass, Piece, Usage},
     rules::Model,
 };
 use async_trait::async_trait;
@@ -414,12 +414,18 @@ impl Http {
         drop(sent);
         Box::pin(async_stream::stream! {
             let mut pieces = hiding.pass(first);
+            let mut says_usage = false;
             loop {
                 let last = pieces.iter().any(|piece| matches!(piece, Piece::Finish(_)));
                 if last {
                     stream.drain().await;
                 }
                 for piece in pieces {
+                    says_usage |= matches!(&piece, Piece::Usage(usage) if !usage.is_nothing());
+                    if matches!(piece, Piece::Finish(_)) && !says_usage {
+                        // Something was used, and nobody says how much.
+                        yield Ok(Piece::Usage(Usage { partial: true, ..Usage::default() }));
+                    }
                     yield Ok(piece);
                 }
                 if last {

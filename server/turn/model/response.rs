@@ -114,7 +114,7 @@ pub struct Usage {
     /// Cost in US dollars, if the provider or the price table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Whether more was used than is known, because a response broke off before it said so.
+    /// Whether more was used than is known, because a response did not say it or broke off before it did.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }

@@ -5,7 +5,7 @@ use crate::{
     effect::{Effect, Sending},
     history::{CallState, Progress, PromptHistory, PromptState, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
-    model::response::Finish,
+    model::response::{Finish, Usage},
     question::Question,
     record::{Event, Outcome, Permission, PromptId, PromptSubject, ResultReason},
     turn::{Conclusion, Phase, Setup, Turn, step::taken_back},
@@ -61,6 +61,8 @@ impl Turn {
             Progress::Begun => turn.request(),
             Progress::Requested => {
                 turn.cx.step = turn.cx.step.saturating_sub(1);
+                // The provider may have begun to answer, and nobody knows how much it charges for that.
+                turn.cx.pay_broken(Usage::default(), true);
                 turn.request_again();
             }
             Progress::Answered { finish, owing } => turn.go_on_after(finish.as_ref(), owing),
