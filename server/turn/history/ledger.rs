@@ -29,6 +29,8 @@ const ARGUMENTS: usize = 300;
 pub struct Ledger {
     turn: u32,
     entries: Vec<LedgerEntry>,
+    /// Entries that were there when the turn began.
+    before_turn: usize,
     /// Entries that were there when the last request was sent.
     sent: usize,
     /// Calls of this turn: tool and raw arguments.
@@ -264,7 +266,11 @@ impl Ledger {
         self.calls.clear();
         self.asked.clear();
         self.prompts.clear();
-        self.entries.retain(|entry| !entry.for_turn);
+        // Only what the last turn added may hold for it alone: a long conversation is not gone through each time.
+        let of_turn = self.entries.split_off(self.before_turn);
+        let stays = of_turn.into_iter().filter(|entry| !entry.for_turn);
+        self.entries.extend(stays);
+        self.before_turn = self.entries.len();
         self.sent = self.entries.len();
     }
 
