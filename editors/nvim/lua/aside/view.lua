@@ -441,8 +441,10 @@ function View:take_back(text)
   if not self:exists() then return end
   self:flush()
   local count = vim.api.nvim_buf_line_count(self.buf)
-  if not vim.endswith(vim.fn.getbufline(self.buf, count)[1] or '', text .. '*') then return end
-  self:change(function() vim.api.nvim_buf_set_lines(self.buf, math.max(0, count - 2), -1, true, {}) end)
+  local above, last = unpack(vim.api.nvim_buf_get_lines(self.buf, math.max(0, count - 2), -1, true))
+  if not vim.endswith(last or '', text .. '*') then return end
+  local lines = above == '' and 2 or 1
+  self:change(function() vim.api.nvim_buf_set_lines(self.buf, count - lines, -1, true, {}) end)
   self.tail = 'paragraph'
 end
 
@@ -518,7 +520,8 @@ function View:output(id, text, open)
   end
   lines = vim.tbl_map(function(one) return (open and OPEN or FOLDED) .. one end, lines)
   self:flush()
-  local row = self:row(line) + line.lines + 1
+  -- What was taken back may have stood above it.
+  local row = math.min(self:row(line) + line.lines + 1, vim.api.nvim_buf_line_count(self.buf))
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
   line.lines, self.folded = line.lines + #lines, self.folded + (open and 0 or #lines)
 end
