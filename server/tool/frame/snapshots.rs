@@ -26,7 +26,7 @@ pub struct FileSnapshots {
 pub struct LinesRead {
     /// The first.
     pub from: usize,
-    /// The last.
+    /// Number of the last line, which is one of them.
     pub to: usize,
     /// Number of lines of the text.
     pub of: usize,
@@ -37,7 +37,7 @@ pub struct LinesRead {
 /// Lines of a text as a result gave them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenLines {
-    /// The first, counted from 1.
+    /// Number of the first line, counted from 1.
     pub from: usize,
     /// The last.
     pub to: usize,
@@ -48,7 +48,7 @@ pub struct GivenLines {
 /// A text of which results gave lines.
 #[derive(Clone, Debug)]
 struct GivenText {
-    /// The SHA-256.
+    /// SHA-256 of the text, in hexadecimal digits.
     hash: String,
     /// The lines of each result, and its turn.
     lines: Vec<(GivenLines, u32)>,
