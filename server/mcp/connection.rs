@@ -56,8 +56,25 @@ pub(super) struct Connection {
 /// Reason why a server could not be opened.
 pub(super) struct NotOpened {
     pub(super) why: String,
-    /// Whether the server requires a login.
-    pub(super) wants_login: bool,
+    pub(super) kind: NotOpenedKind,
+}
+
+/// Kind of reason why a server could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotOpenedKind {
+    /// It failed.
+    Failed,
+    /// It requires a login.
+    WantsLogin,
+    /// It is not started while commands run that could change what it starts from.
+    KeptWaiting,
+}
+
+impl NotOpened {
+    pub(super) fn failed(why: String) -> Self {
+        let kind = NotOpenedKind::Failed;
+        Self { why, kind }
+    }
 }
 
 /// Reason why a call has no result.

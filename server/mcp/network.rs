@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     answers::OwnAnswers,
-    connection::{Connection, MAX_MESSAGE, NotOpened},
+    connection::{Connection, MAX_MESSAGE, NotOpened, NotOpenedKind},
     faults::{self, HttpFault, fault_of},
     login::logged_in,
     settings::{HideSecrets, ProtocolChoice, ServerAddress},
@@ -38,9 +38,8 @@ pub(super) async fn open(
     protocol: ProtocolChoice,
     hide: &HideSecrets,
 ) -> Result<Connection, NotOpened> {
-    let client = logged_in(address, hide).await.map_err(|why| NotOpened {
-        why: hide.in_text(&format!("its login cannot be used: {why}")),
-        wants_login: false,
+    let client = logged_in(address, hide).await.map_err(|why| {
+        NotOpened::failed(hide.in_text(&format!("its login cannot be used: {why}")))
     })?;
     let with = async |version| match &client {
         Some(client) => {
@@ -62,7 +61,10 @@ pub(super) async fn open(
         },
     };
     opened.map_err(|error| NotOpened {
-        wants_login: error.is_authorization_required(),
+        kind: match error.is_authorization_required() {
+            true => NotOpenedKind::WantsLogin,
+            false => NotOpenedKind::Failed,
+        },
         why: hide.in_text(&why_not_opened(&error)),
     })
 }

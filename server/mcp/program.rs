@@ -31,10 +31,10 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, MAX_MESSAGE, NotOpened},
+    connection::{Connection, MAX_MESSAGE, NotOpened, NotOpenedKind},
     faults,
     noise::{Noise, messages},
-    settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
+    settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram, StartCheck},
 };
 
 /// Number of bytes kept of a server's standard error.
@@ -44,15 +44,13 @@ const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 /// Advice for a server that ended inside a PID namespace.
 const NAMESPACE_HINT: &str =
     "; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`";
-/// Maximum time to wait until no command runs in the sandbox.
-const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
-/// Said where one does.
+/// Said where a command runs in the sandbox.
 const NOT_QUIET: &str = "a command runs in the sandbox that could change what it starts from; try again when that has ended";
 /// Error code for an unsupported protocol version.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Starts a server and opens the protocol with it. The older one is tried first, because only there can a running tool
-/// ask questions.
+/// ask questions. One that starts from what commands can write waits so long until none runs in the sandbox.
 ///
 /// # Errors
 /// The reason why the server could not be opened.
@@ -62,7 +60,13 @@ pub(super) async fn open(
     hide: &HideSecrets,
     ground: &ServerGround,
     noise: &Arc<Noise>,
+    quiet: Duration,
 ) -> Result<Connection, NotOpened> {
+    // What was looked at stays as it is until the server has read it.
+    let _alone = match &program.check {
+        Some(check) => Some(watched(check, ground, quiet).await?),
+        None => None,
+    };
     let with = |version| started(program, hide, ground, noise, version);
     let opened = match protocol {
         ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,
@@ -72,10 +76,26 @@ pub(super) async fn open(
             opened => opened,
         },
     };
-    opened.map_err(|fault| NotOpened {
-        why: fault.why,
-        wants_login: false,
-    })
+    opened.map_err(|fault| NotOpened::failed(fault.why))
+}
+
+/// Looks whether what a server starts from is as it was approved, while no command runs that could change it: until the
+/// lock that is returned is dropped.
+async fn watched(
+    check: &StartCheck,
+    ground: &ServerGround,
+    quiet: Duration,
+) -> Result<InsideLock, NotOpened> {
+    let alone = InsideLock::alone(&ground.state, &ground.root, quiet).await;
+    let alone = alone.ok_or_else(|| NotOpened {
+        why: NOT_QUIET.to_owned(),
+        kind: NotOpenedKind::KeptWaiting,
+    })?;
+    let check = check.clone();
+    let looked = tokio::task::spawn_blocking(move || check()).await;
+    let looked =
+        looked.unwrap_or_else(|_| Err("what it starts from could not be looked up".to_owned()));
+    looked.map(|()| alone).map_err(NotOpened::failed)
 }
 
 /// Reason why a server could not be opened.
@@ -100,16 +120,6 @@ async fn started(
     };
     let cwd = program.folder(&ground.root).map_err(failed)?;
     is_there(program, &cwd).map_err(failed)?;
-    // What was looked at stays as it is until the server has read it.
-    let mut quiet = None;
-    if let Some(check) = program.check.clone() {
-        let alone = InsideLock::alone(&ground.state, &ground.root, QUIET_TIMEOUT).await;
-        quiet = Some(alone.ok_or_else(|| failed(NOT_QUIET.to_owned()))?);
-        let looked = tokio::task::spawn_blocking(move || check()).await;
-        looked
-            .unwrap_or_else(|_| Err("what it starts from could not be looked up".to_owned()))
-            .map_err(failed)?;
-    }
     let started = start(program, ground, cwd, walls);
     let (process, pipes) =
         started.map_err(|error| failed(format!("it cannot be started: {error}")))?;
@@ -125,7 +135,6 @@ async fn started(
     let transport: AsyncRwTransport<RoleClient, DuplexStream, ChildStdin> =
         AsyncRwTransport::new(output, input).with_max_line_length(MAX_MESSAGE);
     let opened = Connection::over(transport, version, hide.clone()).await;
-    drop(quiet);
     match opened {
         Ok(connection) => Ok(connection.of_process(process)),
         Err(error) => {

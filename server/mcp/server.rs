@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, NotOpened},
+    connection::{Connection, NotOpened, NotOpenedKind},
     listing::{self, ListedTool},
     network,
     noise::Noise,
@@ -26,6 +26,10 @@ const BACK_OFF: [Duration; 4] = [
 ];
 /// Several notices of changed tools within this time count as one.
 const NOTICE_DELAY: Duration = Duration::from_millis(100);
+/// Maximum time in which an attempt waits until no command runs in the sandbox.
+const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
+/// Said of a call meanwhile.
+const WAITS: &str = "The server starts as soon as no command runs in the sandbox that could change what it starts from.";
 
 /// A configured server and its state.
 pub(super) struct HeldServer {
@@ -48,6 +52,9 @@ struct ServerState {
     /// Time and reason of the last failed attempt.
     last: Option<(Instant, String)>,
 }
+
+/// Reason why a call is not made on a server that was started anew.
+const CHANGED: &str = "the tool changed when the server was restarted; the new version is available from the next turn on";
 
 /// Message about a server that is too slow to start. `noise` describes its output.
 fn late(within: Duration, noise: &str) -> String {
@@ -76,7 +83,7 @@ impl HeldServer {
         let within = self.definition.startup;
         let tools = async {
             let mut state = self.state.lock().await;
-            let connection = self.open(&mut state).await?;
+            let connection = self.open(&mut state).await.map_err(|it| it.why)?;
             if connection.questions.take_changed() {
                 tokio::time::sleep(NOTICE_DELAY).await;
                 connection.questions.take_changed();
@@ -98,23 +105,31 @@ impl HeldServer {
         }
     }
 
-    /// Returns an open connection on which the tool is unchanged.
+    /// Returns an open connection on which the tool is unchanged. While commands run that could change what the server
+    /// starts from, it waits for them and says so.
     ///
     /// # Errors
     /// The reason why the server cannot be reached, or that the tool changed.
-    pub(super) async fn connection(&self, tool: &ListedTool) -> Result<Arc<Connection>, String> {
-        let opened = async {
-            let mut state = self.state.lock().await;
-            let connection = self.open(&mut state).await?;
-            let is_same = state.tools.iter().any(|it| it.hash == tool.hash);
-            is_same.then_some(connection).ok_or_else(|| {
-                "the tool changed when the server was restarted; the new version is available from the next turn on".to_owned()
-            })
-        };
-        let within = self.definition.startup;
-        timeout(within, opened)
-            .await
-            .unwrap_or_else(|_| Err(self.late()))
+    pub(super) async fn connection(
+        &self,
+        tool: &ListedTool,
+        say: impl Fn(&str),
+    ) -> Result<Arc<Connection>, String> {
+        loop {
+            let opened = async {
+                let mut state = self.state.lock().await;
+                let connection = self.open(&mut state).await?;
+                let is_same = state.tools.iter().any(|it| it.hash == tool.hash);
+                is_same
+                    .then_some(connection)
+                    .ok_or_else(|| NotOpened::failed(CHANGED.to_owned()))
+            };
+            match timeout(self.definition.startup, opened).await {
+                Ok(Err(fault)) if fault.kind == NotOpenedKind::KeptWaiting => say(WAITS),
+                Ok(opened) => return opened.map_err(|fault| fault.why),
+                Err(_) => return Err(self.late()),
+            }
+        }
     }
 
     /// The end of what a local server wrote to its standard error since it was last started.
@@ -131,7 +146,7 @@ impl HeldServer {
     async fn open(
         &self,
         state: &mut MutexGuard<'_, ServerState>,
-    ) -> Result<Arc<Connection>, String> {
+    ) -> Result<Arc<Connection>, NotOpened> {
         if let Some(open) = state.connection.as_ref().filter(|it| !it.is_closed()) {
             return Ok(open.clone());
         }
@@ -139,21 +154,22 @@ impl HeldServer {
         if let Some((at, why)) = &state.last {
             match BACK_OFF.get(state.failed.saturating_sub(1)) {
                 _ if state.failed == 0 => {}
-                None => return Err(format!("it failed {} times in a row: {why}", state.failed)),
+                None => {
+                    let why = format!("it failed {} times in a row: {why}", state.failed);
+                    return Err(NotOpened::failed(why));
+                }
                 Some(wait) if at.elapsed() < *wait => {
-                    return Err(format!("it failed a moment ago: {why}"));
+                    return Err(NotOpened::failed(format!("it failed a moment ago: {why}")));
                 }
                 Some(_) => {}
             }
         }
         let listed = match self.connect().await {
             Ok(connection) => {
-                let tools = connection.tools().await;
+                let tools = connection.tools().await.map_err(NotOpened::failed);
                 tools.map(|tools| (connection, tools))
             }
-            // The server works, and a login may happen in another process, so this is not counted as a failure.
-            Err(fault) if fault.wants_login => return Err(self.wants_login()),
-            Err(fault) => Err(fault.why),
+            Err(fault) => Err(fault),
         };
         match listed {
             Ok((connection, listed)) => {
@@ -163,11 +179,19 @@ impl HeldServer {
                 state.connection = Some(connection.clone());
                 Ok(connection)
             }
-            Err(why) => {
-                state.failed += 1;
-                state.last = Some((Instant::now(), why.clone()));
-                Err(why)
-            }
+            Err(fault) => match fault.kind {
+                NotOpenedKind::Failed => {
+                    state.failed += 1;
+                    state.last = Some((Instant::now(), fault.why.clone()));
+                    Err(fault)
+                }
+                // The server works, and a login may happen in another process.
+                NotOpenedKind::WantsLogin => Err(NotOpened {
+                    why: self.wants_login(),
+                    ..fault
+                }),
+                NotOpenedKind::KeptWaiting => Err(fault),
+            },
         }
     }
 
@@ -180,7 +204,9 @@ impl HeldServer {
         } = &self.definition;
         match place {
             ServerPlace::Program(program) => {
-                program::open(program, *protocol, hide, &self.ground, &self.noise).await
+                // An attempt that is late for the start would be called slow.
+                let quiet = QUIET_TIMEOUT.min(self.definition.startup / 2);
+                program::open(program, *protocol, hide, &self.ground, &self.noise, quiet).await
             }
             ServerPlace::Network(address) => network::open(address, *protocol, hide).await,
         }

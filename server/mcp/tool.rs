@@ -76,10 +76,11 @@ impl McpTool {
         context: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> Result<ToolOutcome, String> {
+        let say = |said: &str| (context.progress)(work.call, said);
         let connection = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Ok(ToolOutcome::Stopped),
-            connection = self.server.connection(&self.listed) => connection?,
+            connection = self.server.connection(&self.listed, say) => connection?,
         };
         if !connection.is_older {
             return self.rounds(&connection, work, context, cancelled).await;

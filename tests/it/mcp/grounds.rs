@@ -6,7 +6,7 @@ use std::fs;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
-use crate::world::{TestWorld, until};
+use crate::world::{ASIDE, TestWorld, start, until};
 
 /// A server without tools, and what it writes where it runs.
 const SERVER: &str = r#"
@@ -151,6 +151,72 @@ fn a_server_starts_from_the_workspace_while_no_command_can_change_that() {
     fs::write(&go, "").unwrap();
     running.end().exits(0);
     world.aside(&["mcp", "list"]).exits(0);
+}
+
+/// A server with a tool, which ends after its first call. It writes beside the folder that is watched.
+const ENDS: &str = r#"
+import json, os, sys
+again = os.path.exists("../called")
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        is_call = m["method"] == "tools/call"
+        r = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+        if m["method"] == "initialize":
+            r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "mini", "version": "1"}}
+        if is_call:
+            open("../called", "w").close()
+            r = {"content": [{"type": "text", "text": "again" if again else "first"}]}
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+        if is_call and not again:
+            sys.exit()
+"#;
+
+#[test]
+fn a_call_whose_server_may_not_start_yet_says_so_and_waits() {
+    let world = world(
+        &["-m", "here"],
+        "cwd = 'tools'\nstartup_seconds = 2\n[conversation.tools.s__t]\nrun = 'unattended'",
+    );
+    world.write("tools/here.py", ENDS);
+    world.aside(&["mcp", "list"]).exits(0);
+    for gate in ["gate", "go"] {
+        mknodat(
+            CWD,
+            world.at(gate),
+            FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .unwrap();
+    }
+    let call = |id: &str| json!({ "call": "s__t", "id": id, "arguments": {} });
+    let steps = [
+        call("one"),
+        command(": >waits; cat gate"),
+        call("two"),
+        json!({ "text": "Done." }),
+    ];
+    let steps: Vec<_> = steps.map(|step| json!({ "say": [step] })).into();
+    let model = world.script(&toml::to_string(&json!({ "reply": steps })).unwrap());
+    let run = [ASIDE, "run", "-m", &model, "Go", "--output", "jsonl"];
+    let line = ["-c", "exec \"$@\" >../out", "sh"];
+    let waiting = start(&mut world.within("sh", &[&line[..], &run, &AUTO].concat()));
+    until("a command after the first call", || {
+        world.at("waits").exists()
+    });
+    let running = world.start_until(&script(&command(": >began; cat go")), &AUTO, "call_started");
+    until("a command of another window", || world.at("began").exists());
+    fs::write(world.at("gate"), "").unwrap();
+    let shown = || fs::read_to_string(world.folder().join("out")).unwrap();
+    until("a word of the call", || {
+        shown().contains("The server starts as soon as no command runs in the sandbox")
+    });
+    assert!(!shown().contains("again"));
+    fs::write(world.at("go"), "").unwrap();
+    running.end().exits(0);
+    waiting.end().exits(0);
+    assert!(shown().contains("again"), "{}", shown());
 }
 
 #[test]
