@@ -1,6 +1,8 @@
 //! Programs by identity: another name of a program that a rule speaks of.
 
 use std::{
+    cell::OnceCell,
+    collections::HashMap,
     env, fs,
     path::{Path, PathBuf},
 };
@@ -10,19 +12,26 @@ use aside_base::{open_places::is_program, system::files::FileId};
 /// Number of names from which on a program is one that does by each name another thing, as BusyBox and rustup do.
 const NAMES: usize = 6;
 
-/// Programs as a shell in a folder finds them.
+/// Programs as a shell in a folder finds them, for one command line.
 pub(crate) struct FoundPrograms {
     folder: PathBuf,
     path: Vec<PathBuf>,
+    /// Number of names of each file in the folders of `path`, which are read once, if at all.
+    names: OnceCell<HashMap<FileId, usize>>,
 }
 
 impl FoundPrograms {
     /// The programs that a shell in this folder finds.
     pub(crate) fn from(folder: &Path) -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
+        Self::of(folder, env::split_paths(&path).collect())
+    }
+
+    fn of(folder: &Path, path: Vec<PathBuf>) -> Self {
         Self {
             folder: folder.to_owned(),
-            path: env::split_paths(&path).collect(),
+            path,
+            names: OnceCell::new(),
         }
     }
 
@@ -47,14 +56,22 @@ impl FoundPrograms {
     }
 
     fn has_many_names(&self, program: FileId) -> bool {
+        let names = self.names.get_or_init(|| self.count_names());
+        names.get(&program).is_some_and(|count| *count >= NAMES)
+    }
+
+    fn count_names(&self) -> HashMap<FileId, usize> {
         let entries = self
             .path
             .iter()
             .filter_map(|folder| fs::read_dir(folder).ok());
-        let entries = entries.flatten().flatten();
-        let is_name = |path: PathBuf| fs::metadata(path).is_ok_and(|it| FileId::of(&it) == program);
-        let names = entries.filter(|entry| is_name(entry.path()));
-        names.take(NAMES).count() == NAMES
+        let mut names: HashMap<FileId, usize> = HashMap::new();
+        for entry in entries.flatten().flatten() {
+            if let Ok(about) = fs::metadata(entry.path()) {
+                *names.entry(FileId::of(&about)).or_default() += 1;
+            }
+        }
+        names
     }
 }
 
@@ -80,10 +97,7 @@ mod tests {
         for number in 0..NAMES {
             symlink("box", root.join(format!("bin/applet{number}"))).unwrap();
         }
-        let programs = FoundPrograms {
-            folder: root.to_owned(),
-            path: vec![root.join("bin")],
-        };
+        let programs = || FoundPrograms::of(root, vec![root.join("bin")]);
         for (word, is_same) in [
             ("one", true),
             ("link", true),
@@ -93,9 +107,17 @@ mod tests {
             ("other", false),
             ("absent", false),
         ] {
-            assert_eq!(programs.are_same("one", word), is_same, "{word}");
+            assert_eq!(programs().are_same("one", word), is_same, "{word}");
         }
-        assert!(!programs.are_same("applet0", "applet1"));
-        assert!(!programs.are_same("absent", "absent"));
+        assert!(!programs().are_same("applet0", "applet1"));
+        assert!(!programs().are_same("absent", "absent"));
+        // Names are counted once for a line.
+        let of_a_line = programs();
+        assert!(of_a_line.are_same("one", "link"));
+        for number in 0..NAMES {
+            symlink("one", root.join(format!("bin/one{number}"))).unwrap();
+        }
+        assert!(of_a_line.are_same("one", "link"));
+        assert!(!programs().are_same("one", "link"));
     }
 }
