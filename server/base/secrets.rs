@@ -4,8 +4,8 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeSet,
-    ffi::OsStr,
+    collections::{BTreeSet, HashMap},
+    ffi::{OsStr, OsString},
     fs,
     path::{Component, Path, PathBuf},
     sync::OnceLock,
@@ -123,7 +123,7 @@ fn places_of(homes: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Ve
         all.extend(folder(name));
         all
     };
-    let mut found = Vec::new();
+    let mut search = SecretSearch::default();
     let mut bases: Vec<PathBuf> = Vec::new();
     let mut in_variables = false;
     for line in PLACES.lines() {
@@ -145,40 +145,61 @@ fn places_of(homes: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Ve
                     .split(':')
                     .map(Path::new)
                     .filter(|path| path.is_absolute());
-                named.for_each(|path| expand(path, rest, &mut found));
+                named.for_each(|path| search.expand(path, rest));
             }
-            _ => bases.iter().for_each(|base| expand(base, line, &mut found)),
+            _ => bases.iter().for_each(|base| search.expand(base, line)),
         }
     }
+    let mut found = search.found;
     found.retain(|place| {
         place.parent().is_some() && !homes.iter().any(|home| home.starts_with(place))
     });
     found
 }
 
-/// Adds what a line of the table stands for below a folder, if it is there.
-fn expand(base: &Path, line: &str, found: &mut Vec<PathBuf>) {
-    let (name, rest) = line.split_once('/').unwrap_or((line, ""));
-    let is_last = rest.is_empty();
-    if !name.contains('*') {
-        let path = match name.is_empty() {
-            true => base.to_owned(),
-            false => base.join(name),
-        };
-        match is_last {
-            true if fs::symlink_metadata(&path).is_ok() => found.push(path),
-            true => {}
-            false => expand(&path, rest, found),
-        }
-        return;
-    }
-    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
-        if fits(&entry.file_name().to_string_lossy(), name) {
+/// A search for the places of a table. Many of its lines look into the same folder, which is listed once.
+#[derive(Default)]
+struct SecretSearch {
+    listed: HashMap<PathBuf, Vec<OsString>>,
+    found: Vec<PathBuf>,
+}
+
+impl SecretSearch {
+    /// Adds what a line of the table stands for below a folder, if it is there.
+    fn expand(&mut self, base: &Path, line: &str) {
+        let (name, rest) = line.split_once('/').unwrap_or((line, ""));
+        let is_last = rest.is_empty();
+        if !name.contains('*') {
+            let path = match name.is_empty() {
+                true => base.to_owned(),
+                false => base.join(name),
+            };
             match is_last {
-                true => found.push(entry.path()),
-                false => expand(&entry.path(), rest, found),
+                true if fs::symlink_metadata(&path).is_ok() => self.found.push(path),
+                true => {}
+                false => self.expand(&path, rest),
+            }
+            return;
+        }
+        for entry in self.fitting(base, name) {
+            match is_last {
+                true => self.found.push(entry),
+                false => self.expand(&entry, rest),
             }
         }
+    }
+
+    /// The entries of a folder whose names fit.
+    fn fitting(&mut self, folder: &Path, name: &str) -> Vec<PathBuf> {
+        let listed = self.listed.entry(folder.to_owned());
+        let listed = listed.or_insert_with(|| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name()).collect()
+        });
+        let fitting = listed
+            .iter()
+            .filter(|entry| fits(&entry.to_string_lossy(), name));
+        fitting.map(|entry| folder.join(entry)).collect()
     }
 }
 
@@ -373,6 +394,8 @@ mod tests {
             "home/.config/Code - Insiders/User/globalStorage/state.vscdb",
             "home/.config/gh/hosts.yml",
             "home/.snapshots/1/snapshot/.ssh/id_rsa",
+            "home/.cf/config.json",
+            "home/.config/openstack/clouds.yaml",
             "other/.config/gh/hosts.yml",
         ];
         check(&[], &secret, &secret);
@@ -397,6 +420,9 @@ mod tests {
             ("PGPASSFILE", "ROOT/pass"),
             ("GNUPGHOME", "relative"),
             ("DOCKER_CONFIG", "ROOT/home"),
+            ("CURL_HOME", "ROOT/curl"),
+            ("OS_CLIENT_CONFIG_FILE", "ROOT/clouds.yaml"),
+            ("RESTIC_PASSWORD_FILE", "ROOT/restic"),
         ];
         let secret = [
             "xdg/gh/hosts.yml",
@@ -406,6 +432,9 @@ mod tests {
             "cargo/credentials.toml",
             "tickets",
             "pass",
+            "curl/.curlrc",
+            "clouds.yaml",
+            "restic",
         ];
         let plain = ["cargo/config.toml", "home/a", "relative"];
         let files: Vec<&str> = secret.iter().chain(&plain).copied().collect();
