@@ -13,9 +13,11 @@ use icu_properties::{
     },
 };
 
+mod alike;
 mod belongs;
 mod screen;
 
+use alike::alike;
 pub use belongs::awaits_more;
 use belongs::belongs;
 use screen::{Piece, Pieces, Screen};
@@ -92,11 +94,12 @@ const EMPTY_LINES: usize = 8;
 /// Marks on one letter that a text is shown with; no language has more.
 const MARKS: usize = 8;
 
-/// A text that a person decides about, so that all of it comes before their eyes: everything is visible, and blanks, empty
-/// lines and marks on a letter that are many are shown as their number.
+/// A text that a person decides about, so that all of it comes before their eyes: everything is visible, letters that are
+/// taken for those of ASCII are shown by their number, and blanks, empty lines and marks on a letter that are many as how
+/// many they are.
 #[must_use]
 pub fn in_sight(text: &str) -> Cow<'_, str> {
-    let text = unstacked(visible(text));
+    let text = unstacked(told_apart(visible(text)));
     let is_apart = |a: char, b: char| is_blank(a) != is_blank(b);
     let mut out = String::with_capacity(text.len());
     let mut rest = &*text;
@@ -113,6 +116,14 @@ pub fn in_sight(text: &str) -> Cow<'_, str> {
         true => text,
         false => Cow::Owned(out),
     }
+}
+
+/// The text with letters that are taken for those of ASCII made visible.
+fn told_apart(text: Cow<'_, str>) -> Cow<'_, str> {
+    if alike(&text).next().is_none() {
+        return text;
+    }
+    Cow::Owned(marked(&text, alike(&text)))
 }
 
 /// The text with runs of marks that are drawn over one letter, and so over the lines around it, as their number.

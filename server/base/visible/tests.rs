@@ -285,6 +285,20 @@ fn strings_of_terminals_are_left_out_up_to_their_end_or_that_of_the_line() {
 }
 
 #[test]
+fn letters_that_look_like_others_are_told_apart_where_something_is_decided() {
+    let check = |text: &str, shown: &str| assert_eq!(in_sight(text), shown, "{text:?}");
+    check("g\u{456}t push", "g<U+0456>t push");
+    check("rm \u{441}ache p\u{3bf}st", "rm <U+0441>ache p<U+03BF>st");
+    check("a/\u{440}ip.sh;\u{217c}s", "a/<U+0440>ip.sh;<U+217C>s");
+    // Words of another script, or with letters that look like none.
+    for plain in ["рассказ о сахаре", "Ωmega Δx", "Grüße naïve", "PDFы", "git"]
+    {
+        check(plain, plain);
+    }
+    assert_eq!(visible("g\u{456}t"), "g\u{456}t");
+}
+
+#[test]
 fn marks_do_not_run_over_what_is_around_them() {
     let marks = |many: usize| format!("z{}!", "\u{301}".repeat(many));
     assert_eq!(in_sight(&marks(3000)), "z⟨3000 marks⟩!");

@@ -102,6 +102,19 @@ fn what_is_let_out_for_good_is_listed_and_can_be_revoked() {
 }
 
 #[test]
+fn a_command_is_shown_as_what_it_is_and_not_as_what_it_looks_like() {
+    let world = world();
+    let line = "echo g\u{456}t \u{202e}hs.x a\u{301} z\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}";
+    let mut person = PtyPerson::runs(&world, &calls(line, &["one"]), &["--trust"]);
+    let screen = person.is_asked();
+    let shown = "echo g<U+0456>t <U+202E>hs.x a\u{301} z⟨9 marks⟩";
+    // In the title and as what would run.
+    assert_eq!(screen.matches(shown).count(), 2, "{screen}");
+    person.types("no\n");
+    person.ends(0);
+}
+
+#[test]
 fn where_nobody_is_there_nothing_is_asked_or_refused() {
     let world = world();
     let args = [
