@@ -23,8 +23,10 @@ use super::{
     },
 };
 
-/// Time limit of the probe.
+/// Time limit of the probe where nothing is protected, and what each protected place adds: bubblewrap needs the longer for
+/// a mount the more there are.
 const TIME: Duration = Duration::from_secs(10);
+const TIME_OF_PLACE: Duration = Duration::from_millis(25);
 /// Times that it is run where it does not start.
 const TRIES: usize = 3;
 /// Bytes of what it prints that are read.
@@ -85,7 +87,9 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         tries += 1;
         let places = rules.places(root, &KnownPlaces::new(), &ListedFolders::of_process());
         let walls = rules.walls(&means, root, root, &places)?;
-        let ran = run_script(walls, root, &means, holder, &bait).await;
+        let count = u32::try_from(places.paths().count()).unwrap_or(u32::MAX);
+        let time = TIME + TIME_OF_PLACE.saturating_mul(count);
+        let ran = run_script(walls, root, &means, holder, &bait, time).await;
         let (how, output) =
             ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
         let output = String::from_utf8_lossy(&output);
@@ -105,7 +109,7 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
                     Some(said) => {
                         format!("bubblewrap says \"{}\"", said.trim_start_matches("bwrap: "))
                     }
-                    None => format!("bubblewrap does not start a command: {}", how.line(TIME)),
+                    None => format!("bubblewrap does not start a command: {}", how.line(time)),
                 }));
             }
             Err(Fault::Leaks(what)) => return Err(failed(format!("a command inside it {what}"))),
@@ -120,6 +124,7 @@ async fn run_script(
     means: &Means,
     holder: &Path,
     bait: &Bait,
+    time: Duration,
 ) -> io::Result<(CommandEnd, Vec<u8>)> {
     let script = Quiet {
         program: means.shell.clone().into(),
@@ -129,7 +134,7 @@ async fn run_script(
             .collect(),
         cwd: root.to_owned(),
         env: Vec::new(),
-        time: TIME,
+        time,
         most: MOST,
         walls: Some(walls),
     };
