@@ -326,7 +326,7 @@ mod tests {
         fs,
         os::unix::{
             ffi::OsStrExt,
-            fs::{PermissionsExt, symlink},
+            fs::{PermissionsExt, chown, symlink},
         },
     };
 
@@ -412,6 +412,18 @@ mod tests {
             symlink(root.parent().unwrap().join("two"), root.join("bin/out")).unwrap();
         };
         check(turn, "ended: bin/out");
+    }
+
+    #[test]
+    fn trust_that_another_user_wrote_does_not_count() {
+        // Only root gives a file away.
+        let other = tempfile::NamedTempFile::new().unwrap();
+        if chown(other.path(), Some(65534), None).is_err() {
+            return;
+        }
+        let give = |_: &Path, store: &TrustStore| chown(store.path(), Some(65534), None).unwrap();
+        let said = "/state/trust.json belongs to another user; remove it and trust again";
+        check(give, said);
     }
 
     #[test]

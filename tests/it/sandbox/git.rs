@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
+use super::ground::{
+    SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
+};
 use crate::world::{LONG, start, until_within};
 
 /// As whom it commits, and nothing of the machine's own settings.
@@ -149,6 +151,33 @@ fn what_a_command_makes_for_git_to_run_is_named() {
         "tree/.git",
     ] {
         assert!(named.contains(place), "{place}: {named}");
+    }
+}
+
+#[test]
+fn a_workspace_that_becomes_a_repository_is_named_and_its_settings_stay() {
+    let makes = "git init -q --bare . && git config core.worktree . && echo done";
+    let changes = "echo x >>config; echo x >hooks/pre-commit; git config core.bare false; echo end";
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let steps = [call("makes", makes), call("changes", changes)];
+        let model = ground.world.script(&script_of_steps(&steps));
+        ground.aside(&auto_run(&model, &[])).exits(0);
+        let log = ground.world.log();
+        let told = ["makes", "changes"].map(|id| log.told(id).to_owned());
+        let named = told[0].lines().next().unwrap();
+        assert!(
+            named.ends_with("so tell the user: the workspace itself, branches, config, hooks"),
+            "{user:?}: {told:?}"
+        );
+        assert!(told[0].ends_with("\ndone"), "{user:?}: {told:?}");
+        assert_eq!(
+            told[1].matches("Read-only file system").count(),
+            2,
+            "{told:?}"
+        );
+        let config = fs::read_to_string(ground.world.at("config")).unwrap();
+        assert!(config.contains("bare = true"), "{config}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Protected places stay as they are, whatever else the tree holds and whatever stands at their names.
 
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
@@ -10,6 +11,9 @@ use super::ground::{
     SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
 };
 use crate::world::start;
+
+/// The page of the sandbox.
+const PAGE: &str = include_str!("../../../server/tool/sandbox/README.md");
 
 /// Files beside a protected place: more than were once looked at.
 const MANY: usize = 60_000;
@@ -463,5 +467,52 @@ fn what_is_beside_a_workspace_below_tmp_is_as_elsewhere() {
         // What is Aside's own is hidden there too.
         assert!(told[0].ends_with("\n0"), "{told:?}");
         assert!(!ground.outside("g").exists());
+    }
+}
+
+/// The folders whose files use memory, as the page names them.
+fn folders_in_memory() -> BTreeSet<String> {
+    let page: Vec<&str> = PAGE.split_whitespace().collect();
+    let page = page.join(" ");
+    let (_, begun) = page.split_once("- Files in the private ").unwrap();
+    let of = " use memory, each up to half of the machine's, until the command ends.";
+    let (names, _) = begun.split_once(of).unwrap();
+    let names = names.split('`').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn memory_is_used_in_the_folders_that_the_page_names_until_the_command_ends() {
+    let tries = "while read -r _ _ _ _ at rest; do case $rest in *' - tmpfs '*) \
+                 if [ \"$(stat -c %m \"$at\")\" = \"$at\" ] && (echo x >\"$at/probe\") 2>/dev/null; \
+                 then echo \"$(stat -f -c '%b %S' \"$at\") $at\"; fi;; esac; done </proc/self/mountinfo";
+    let about = fs::read_to_string("/proc/meminfo").unwrap();
+    let total = about
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        * 1024;
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let names: Vec<String> = folders_in_memory().into_iter().collect();
+        let left = format!("cd / && ls {}", names.join("/probe ") + "/probe");
+        let told = told(&ground, &[tries, &left]);
+        let mut found = BTreeSet::new();
+        for line in told[0].lines().skip(1) {
+            let [blocks, size, at] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+                panic!("{told:?}");
+            };
+            // The workspace may lie in memory as well.
+            if !Path::new(at).starts_with(ground.world.folder()) {
+                let bytes = blocks.parse::<u64>().unwrap() * size.parse::<u64>().unwrap();
+                assert!(bytes <= total / 2 + 4096, "{at}: {bytes} of {total}");
+                found.insert(at.to_owned());
+            }
+        }
+        assert_eq!(found, folders_in_memory(), "{user:?}: {told:?}");
+        let gone = told[1].matches("No such file or directory").count();
+        assert_eq!(gone, names.len(), "{told:?}");
     }
 }
