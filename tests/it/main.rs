@@ -23,5 +23,6 @@ mod starts;
 mod streaming;
 mod structure;
 mod terminal;
+mod traced;
 mod vocabulary;
 mod world;

@@ -30,7 +30,8 @@ use super::{
 };
 use crate::{
     lsp::client::{Client, answer, initialize, prompts},
-    world::EventLog,
+    traced::seen_into,
+    world::{ASIDE, EventLog},
 };
 
 /// Calls of each error that are tried, unless somebody wants more.
@@ -134,7 +135,10 @@ impl FaultyStorage {
     fn new() -> Self {
         let script: Vec<PlayedStep> = (0..200).map(|_| asked(says)).collect();
         let stage = ModelStage::new(ServedApi::Anthropic, script);
-        let mut client = Client::run(stage.command(&["lsp", "--stdio"]));
+        let words = seen_into(&[ASIDE, "lsp", "--stdio"]);
+        let mut command = stage.world.within("setsid", &words);
+        command.envs(column::environment(&stage.server.address().to_string()));
+        let mut client = Client::run(command);
         let model = column::model(ServedApi::Anthropic);
         let options = json!({
             "trusted": true,

@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::world::{ASIDE, EventLog, TestWorld, start};
+use crate::{
+    traced::seen_into,
+    world::{ASIDE, EventLog, TestWorld, start},
+};
 
 const SAYS: &str = r#"
     { turn = 1, user = "First" } => "The first."
@@ -185,8 +188,16 @@ fn a_turn_takes_less_than_a_kibibyte_on_disk() {
 fn calls_of_list(world: &TestWorld, names: &[&str]) -> usize {
     let report = world.folder().join("calls");
     let trace = format!("trace={}", names.join(","));
-    let strace = ["-f", "-qqq", "-o", report.to_str().unwrap(), "-e", &trace];
-    let list = ["--", ASIDE, "conversation", "list"];
+    let strace = [
+        "-f",
+        "-qqq",
+        "-o",
+        report.to_str().unwrap(),
+        "-e",
+        &trace,
+        "--",
+    ];
+    let list = seen_into(&[ASIDE, "conversation", "list"]);
     let listed = start(&mut world.within("strace", &[&strace[..], &list].concat())).end();
     assert_eq!(listed.exits(0).stdout.lines().count(), MANY);
     let calls = fs::read_to_string(&report).unwrap();

@@ -15,7 +15,10 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
 use super::ground::{SandboxGround, User, program};
-use crate::world::{EventLog, LONG, TestWorld, start};
+use crate::{
+    traced::seen_into,
+    world::{EventLog, LONG, TestWorld, start},
+};
 
 /// Files of the folder of very many, where nothing is said.
 const FILES: usize = 20_000;
@@ -307,14 +310,9 @@ fn traced(ground: &SandboxGround, server: &ModelServer, args: &[&str]) -> (Trace
         "-e",
         "trace=execve,execveat,fork,vfork,clone,clone3,connect,bind,listen,sendto,sendmsg,sendmmsg",
         "--",
-        aside,
-        "run",
-        "Go",
-        "--non-interactive",
-        "--mode",
-        "auto",
     ];
-    let words = [&words[..], args].concat();
+    let run = [aside, "run", "Go", "--non-interactive", "--mode", "auto"];
+    let words = [&words[..], &seen_into(&run), args].concat();
     ground.world.user_config(&format!(
         "[assistant]\nmodel = 'hostile/m'\n[providers.hostile]\napi = 'openai-chat'\nbase_url = 'http://{}/v1'\n",
         server.address()
@@ -328,11 +326,11 @@ fn traced(ground: &SandboxGround, server: &ModelServer, args: &[&str]) -> (Trace
     let mut new = ground.world.conversations();
     new.retain(|it| !before.contains(it));
     let report = fs::read_to_string(report).unwrap();
-    (TracedTurn::read(&report), EventLog::read(&new[0]))
+    (TracedTurn::read(&report, aside), EventLog::read(&new[0]))
 }
 
 impl TracedTurn {
-    fn read(report: &str) -> Self {
+    fn read(report: &str, aside: &str) -> Self {
         let between = |line: &str, from: &str, to: &str| {
             let (_, rest) = line.split_once(from)?;
             Some(rest.split_once(to)?.0.to_owned())
@@ -343,7 +341,10 @@ impl TracedTurn {
             reached: BTreeSet::new(),
             listens: false,
         };
-        for line in report.lines() {
+        // What starts the program is none of its doing.
+        let begun = format!("execve(\"{aside}\"");
+        let lines = report.lines().skip_while(|line| !line.contains(&begun));
+        for line in lines {
             let call = line
                 .split_once(' ')
                 .map_or("", |(_, rest)| rest.trim_start());
