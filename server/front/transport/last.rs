@@ -46,5 +46,6 @@ pub(in crate::front) async fn until_over<T: Send + 'static>(
     if timeout(TIME_LIMIT, last).await.is_err() {
         tracing::warn!("what was left to do at the end took too long");
     }
+    output.close();
     end.exit_code()
 }

@@ -105,7 +105,7 @@ impl Outbox {
     }
 
     /// Closes the queue; [`Self::write_to`] ends when everything is written.
-    pub(super) fn close(&self) {
+    pub(in crate::front) fn close(&self) {
         lock(&self.0.state).closed = true;
         self.0.more.notify_one();
     }
@@ -180,9 +180,8 @@ impl AsyncWrite for Outbox {
         Poll::Ready(Ok(()))
     }
 
-    /// Does not wait either: see [`Outbox::drained`].
+    /// Does nothing: late answers still come when the loop that handles messages has ended.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.close();
         Poll::Ready(Ok(()))
     }
 }

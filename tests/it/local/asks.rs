@@ -340,3 +340,34 @@ fn what_is_set_for_a_question_that_nobody_asks_is_named_with_those_that_are_aske
     let both = format!("{key}\nquestions.to.prompt_label = 'Y'");
     run(&both, &["--strict"]).exits(0);
 }
+
+#[test]
+fn questions_of_one_step_share_one_request_however_slowly_their_tools_begin_to_ask() {
+    const ASKS_LATE: &str = r#"
+        call=$(cat)
+        case $call in
+        *'"answers":{}'*)
+            sleep "$(echo "$call" | sed -n 's/.*"wait":\([0-9.]*\).*/\1/p')"
+            echo '{"type":"needs_input","question":{"id":"to","text":"Where?","answer_type":{"type":"select","options":["a","b"]}}}' ;;
+        *) echo '{"type":"success","content":"done"}' ;;
+        esac
+    "#;
+    let asked = |waits: [f64; 3]| {
+        let world = world(ASKS_LATE, "questions.to.target = 'assistant'");
+        let usage = json!({ "input": 1000, "output": 5, "cost": 0.05 });
+        let call = |wait| json!({ "call": "mine", "arguments": { "wait": wait } });
+        let script = json!({ "reply": [
+            { "say": waits.map(call), "usage": usage },
+            { "repeat": true, "answer": "a", "usage": usage },
+            { "say": [{ "text": "Done." }], "usage": usage },
+        ] });
+        let args = [&ALLOWED[..], &["--output", "json"]].concat();
+        let done = world
+            .run(&toml::to_string(&script).unwrap(), &args)
+            .exits(0);
+        let told: Value = serde_json::from_str(&done.stdout).unwrap();
+        told["usage"]["inputTokens"].clone()
+    };
+    // The call, one inquiry, and the end.
+    assert_eq!(asked([0.0, 0.3, 0.6]), 3000);
+}

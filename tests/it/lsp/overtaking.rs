@@ -210,6 +210,30 @@ fn what_waited_for_a_disk_takes_effect_in_the_order_in_which_it_was_asked() {
 }
 
 #[test]
+fn what_was_asked_in_front_of_an_exit_is_answered() {
+    let world = TestWorld::new();
+    interrupted(&world);
+    for is_shut_down in [true, false] {
+        let mut client = Client::start(&world, ASKS, prompts());
+        let lists: Vec<_> = (0..20)
+            .map(|_| client.ask("aside/conversation/list", json!({})))
+            .collect();
+        if is_shut_down {
+            client.ask("shutdown", Value::Null);
+        }
+        client.notify("exit", Value::Null);
+        for list in lists {
+            let answer = client.answer(list);
+            // What is still read when the client leaves is called off, in an answer of its own.
+            let is_called_off = answer["error"]["code"] == -32800;
+            let is_listed = answer["result"]["items"][0]["status"] == "interrupted";
+            assert!(is_called_off || is_listed, "{answer}");
+        }
+        assert_eq!(client.ended(), Some(i32::from(!is_shut_down)));
+    }
+}
+
+#[test]
 fn an_exit_during_a_start_ends_the_process() {
     let world = TestWorld::new();
     let params = || initialize(&world, prompts(), json!({}));

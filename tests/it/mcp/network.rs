@@ -148,6 +148,10 @@ fn a_key_goes_to_the_server_alone_and_appears_nowhere() {
     wrong.calls("echo", &[]).exits(0).says(
         "The tools of the MCP server srv are unavailable: it refused its key; correct the variable or the header",
     );
+    let refused = ServedWorld::new("login", "bearer_token_env = 'MCP_KEY'");
+    refused.calls("echo", &[]).exits(0).says(
+        "The tools of the MCP server srv are unavailable: it refused its key; correct the variable or the header",
+    );
     let pasted = ServedWorld::new("key", "bearer_token_env = 'sk_live_9f8e7d6c5b4a'");
     let done = pasted.calls("echo", &[]).exits(0);
     assert!(!format!("{done:?}").contains("sk_live"), "{done:?}");

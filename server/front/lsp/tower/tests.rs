@@ -117,7 +117,9 @@ fn session() -> Session {
                 .custom_method("test/mark", Backend::mark)
                 .custom_method("test/flood", Backend::flood)
                 .finish();
+            let output = writer.clone();
             Server::new(reader, writer, socket).serve(service).await;
+            output.close();
             served_sender.send(()).unwrap();
             // The loop ends at the end of the connection alone, so it is known by now.
             end.await.unwrap();

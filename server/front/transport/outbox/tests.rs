@@ -81,8 +81,12 @@ async fn queued_bytes_are_written_together() {
     client.answer(Ok(3));
     assert_eq!(client.write(), "twothreefour");
     client.outbox.shutdown().await.unwrap();
+    client.outbox.push(b"late");
+    client.outbox.close();
     client.outbox.push(b"too late");
     client.answer(Ok(12));
+    assert_eq!(client.write(), "late", "an answer behind the last message");
+    client.answer(Ok(4));
     client.writer.join().unwrap();
     assert!(client.writes.try_recv().is_err());
     assert_eq!((client.outbox.queued(), client.signals.now()), (0, None));
