@@ -316,3 +316,19 @@ test('the text before a change is made of the text after it and a diff', {}, fun
     T.equal(diff.before('other\n' .. case[2], text) ~= case[1], true)
   end
 end)
+
+test('of two edits of a file both are shown, also where the turn tells of them late', {
+  files = { ['a.txt'] = OLD },
+  config = UNASKED,
+}, function()
+  local changes = require('aside.changes')
+  vim.cmd.edit('a.txt')
+  local buf, uri = vim.api.nvim_get_current_buf(), vim.uri_from_bufnr(0)
+  for row, text in pairs({ 'first', 'second' }) do
+    changes.around(buf, function() vim.api.nvim_buf_set_lines(buf, 3 * row, 3 * row + 1, true, { text }) end)
+  end
+  for call = 1, 2 do
+    changes.made('turn', { callId = 'call ' .. call, changes = { { uri = uri } } })
+  end
+  T.equal(#changes.open()[1].hunks, 2)
+end)

@@ -15,7 +15,7 @@ local M = {}
 ---@field after string the text with them, as Aside left it
 
 local files = {} ---@type table<string, aside.Changed> by URI
-local edits = {} ---@type table<string, { before: string, after: string }> the last edit of each open file
+local edits = {} ---@type table<string, { before: string, after: string }[]> of open files, until a turn tells of them
 local news = false -- whether any came since the person was told
 local approved = {} ---@type table<string, string> files of calls whose change the person saw, by turn and call
 
@@ -64,12 +64,14 @@ function M.record(uri, before, after)
   files[uri] = { base = base, after = after }
 end
 
---- An edit of an open file, which the server asked for.
+--- An edit of an open file, which the server asked for. Others may follow before the turn tells of it.
 ---@param edit fun()
 function M.around(buf, edit)
   local before = text_of(buf)
   edit()
-  edits[vim.uri_from_bufnr(buf)] = { before = before, after = text_of(buf) }
+  local uri = vim.uri_from_bufnr(buf)
+  edits[uri] = edits[uri] or {}
+  table.insert(edits[uri], { before = before, after = text_of(buf) })
 end
 
 --- Two turns may name their calls alike.
@@ -92,8 +94,7 @@ function M.approved(turn, call) return approved[key_of(turn, call)] end
 ---@param update { callId: string, changes: { uri: string, diff?: string }[] }
 function M.made(turn, update)
   for _, change in ipairs(update.changes) do
-    local made, now = edits[change.uri], read(change.uri)
-    edits[change.uri] = nil
+    local made, now = table.remove(edits[change.uri] or {}, 1), read(change.uri)
     local before = made and made.before or now and change.diff and diff.before(now, change.diff)
     if before and now and not M.approved(turn, update.callId) then
       news = true
@@ -101,6 +102,9 @@ function M.made(turn, update)
     end
   end
 end
+
+--- The server is gone: no turn tells of what it did.
+function M.abandon() edits = {} end
 
 --- Files were put back: nothing of them is to be looked at.
 ---@param uris string[]

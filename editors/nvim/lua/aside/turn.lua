@@ -408,6 +408,7 @@ end
 
 --- The server is gone: nothing more comes.
 function M.abandon(why)
+  changes.abandon()
   for _, turn in pairs(turns) do
     if turn.running then
       turn.view:note(why .. ' :Aside resume goes on.')
