@@ -127,10 +127,28 @@ local function stub_person()
   vim.fn.inputsecret = function(prompt) return following('secret', prompt) or '' end
 end
 
+--- How many milliseconds what is told of a turn comes after prompts and answers, which may overtake it. A test that does
+--- not wait for what it reads then fails each time.
+local LATE = tonumber(vim.env.LATE)
+
+--- Holds back what is told of a turn.
+local function hold_back(dispatchers)
+  local told = dispatchers.notification
+  dispatchers.notification = function(method, params)
+    if not vim.startswith(method, 'aside/turn/') then return told(method, params) end
+    local sent = M.sent
+    vim.defer_fn(function()
+      -- Nothing is told to the next test.
+      if sent == M.sent then told(method, params) end
+    end, assert(LATE))
+  end
+end
+
 --- Keeps what is sent.
 local function listen()
   local start = vim.lsp.rpc.start
   vim.lsp.rpc.start = function(command, dispatchers, extra)
+    if LATE then hold_back(dispatchers) end
     local served = dispatchers.server_request
     dispatchers.server_request = function(method, params)
       local result, err = served(method, params)
@@ -276,12 +294,19 @@ function M.events(kind)
   return events
 end
 
---- Waits until so many prompts are open.
+--- Whether the answer of a turn has the line of a prompt, which may come later than the prompt.
+local function has_line(prompt)
+  local function is_its(view) return view.turn == prompt.turnId and view:exists() end
+  local view = vim.iter(require('aside.view').all()):find(is_its)
+  return prompt.resumable or not view or view.lines[prompt.promptId] ~= nil
+end
+
+--- Waits until so many prompts are open, and in their answers.
 ---@param count integer
 function M.prompts(count)
   return M.wait(count .. ' prompts are open', function()
     local open = require('aside.prompt').open()
-    return #open == count and open
+    return #open == count and vim.iter(open):all(has_line) and open
   end)
 end
 
