@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, permission},
     effect::{Effect, Sending},
-    history::{CallState, Progress, PromptHistory, PromptState, TurnHistory},
+    history::{CallHistory, CallState, Progress, PromptHistory, PromptState, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
     model::response::{Finish, Usage},
     question::Question,
@@ -116,6 +116,14 @@ impl Turn {
     fn go_on_with_calls(&mut self) {
         self.phase = Phase::Calls;
         let pasts: Vec<_> = self.cx.history.step_calls().cloned().collect();
+        // A model may have begun to answer what no person was asked, as with a request of the turn.
+        let history = &self.cx.history;
+        let may_be_asked = |past: &CallHistory| {
+            matches!(past.state(), CallState::Asking(_)) && history.waits_on(past).is_none()
+        };
+        if pasts.iter().any(may_be_asked) {
+            self.cx.pay_broken(Usage::default(), true);
+        }
         for (place, past) in pasts.iter().enumerate() {
             let call = Call::resume(&mut self.cx, past, place);
             self.calls.push(call);
