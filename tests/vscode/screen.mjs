@@ -1,6 +1,7 @@
 // What is on the screen with VS Code's own settings, at the speed of a real model: node screen.mjs CODE_SERVER FOLDER EXTENSIONS NAME
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
 
 import { command, until } from './editor.mjs';
@@ -12,6 +13,7 @@ fs.mkdirSync(workspace);
 const source = (name) => Array.from({ length: 31 }, (_, n) => `export const ${name}${n + 1} = ${n + 1};\n`).join('');
 const NAMES = ['one', 'two', 'three'];
 for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
+for (const name of ['still', 'asked']) fs.writeFileSync(path.join(workspace, `${name}.txt`), 'one\ntwo\nthree\n');
 fs.mkdirSync(path.join(workspace, 'parts'));
 fs.writeFileSync(path.join(workspace, 'parts/gears.ts'), source('gear'));
 const read = (name) => fs.readFileSync(path.join(workspace, `${name}.ts`), 'utf8');
@@ -212,6 +214,14 @@ await test('the view answers a question about the project while it is written: t
   await command(page, 'Aside: New Conversation');
   await inBox.waitFor();
   await until('the focus', () => inBox.evaluate((it) => document.activeElement === it), 10_000);
+  const ring = await inBox.evaluate((it) => {
+    const probe = document.body.appendChild(document.createElement('span'));
+    probe.style.color = 'var(--vscode-focusBorder)';
+    const colours = [getComputedStyle(it).outlineColor, getComputedStyle(probe).color];
+    probe.remove();
+    return colours;
+  });
+  assert.equal(ring[0], ring[1], 'the focus is seen in the colour of the theme');
   const ends = await watch(inside.locator('body'), '.parts');
   await say('What is this project?');
   await see(inside.locator('.prompt'), 'Run this command?');
@@ -311,6 +321,138 @@ await test('300 keys typed in the view while questions and permissions wait answ
   await see(status, '4 questions');
   assert.ok(!fs.existsSync(path.join(workspace, 'typed.txt')));
   await picture('waiting');
+});
+
+await test('300 keys typed in an editor beside the view make the text that they make without a question', async () => {
+  const text = async (name) => {
+    const file = path.join(workspace, name);
+    await open(name);
+    await page.locator('.editor-instance .view-line').nth(2).click();
+    await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+    await page.keyboard.press('Control+End');
+    for (const key of typed) await page.keyboard.press(key);
+    await page.keyboard.press('Control+s');
+    return until(`${name} on disk`, () => fs.readFileSync(file, 'utf8') !== 'one\ntwo\nthree\n' && fs.readFileSync(file, 'utf8'), 20_000);
+  };
+  await command(page, 'View: Show Explorer');
+  const asked = await text('asked.txt');
+  assert.ok(!fs.existsSync(path.join(workspace, 'typed.txt')));
+  await see(status, '4 questions');
+  await command(page, 'Aside: Focus on Conversation View');
+  await inside.locator('.prompt').nth(3).waitFor();
+  await inside.getByRole('button', { name: 'Stop' }).click();
+  await until('no question', async () => !(await status.isVisible()) || !/question/.test(await status.innerText()), 20_000);
+  await command(page, 'View: Show Explorer');
+  assert.equal(asked, await text('still.txt'));
+});
+
+await test('questions, a command and a change are answered by the keyboard alone', async () => {
+  await select('three.ts', 25, 0);
+  await ask('Ask every kind');
+  await see(status, '3 questions');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press('Shift+A');
+  const answers = { 'Shall I?': ['n', 'o', 'Enter'], 'Which one?': ['l', 'i', 'n', 'Enter'], 'What name?': ['A', 'd', 'a', 'Enter'] };
+  for (const [question, keys] of Object.entries(answers)) {
+    await see(quickInput, question);
+    await page.waitForTimeout(600); // No key counts for what has just come.
+    for (const key of keys) await page.keyboard.press(key);
+  }
+  const dialog = page.locator('.monaco-dialog-box');
+  await see(status, '2 questions');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press('Shift+A');
+  await see(dialog, 'echo by keys');
+  await see(dialog, 'hold for exactly this command in this folder');
+  await page.waitForTimeout(600);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await see(status, '1 question');
+  await command(page, 'Aside: Review Changes');
+  await see(page.locator('.tab.active'), 'three.ts – Aside’s change');
+  await page.locator('.codelens-decoration').getByText('Accept Block').first().waitFor();
+  await page.waitForTimeout(600); // No key counts for what has just come.
+  await page.keyboard.press('Control+Enter');
+  await until('the change', () => fs.readFileSync(path.join(workspace, 'three.ts'), 'utf8').includes('three3 = 33'), 20_000);
+  await see(status, 'Aside: done');
+  await select('three.ts', 25, 0);
+  const said = (await thread.allInnerTexts()).join('\n');
+  for (const it of ['Shall I? → no', 'Which one? → linear', 'What name? → Ada', 'by keys']) assert.ok(said.includes(it), `${it} in ${said}`);
+});
+
+await test('a page in the place of the view loads nothing remote, runs no text, and gives VS Code no command', async () => {
+  const asked = [];
+  const remote = http.createServer((request, response) => (asked.push(request.url), response.writeHead(200, { 'access-control-allow-origin': '*' }).end('window.ran = 1')));
+  remote.on('upgrade', (request, socket) => (asked.push(request.url), socket.destroy()));
+  await new Promise((ready) => remote.listen(0, '127.0.0.1', ready));
+  const origin = `http://127.0.0.1:${remote.address().port}`;
+  await command(page, 'Aside: New Conversation');
+  await inBox.waitFor();
+  const tabs = await page.locator('.tab').count();
+  // Code that is evaluated from outside is free of the policy; what a timer runs is not.
+  const told = await inside.locator('body').evaluate(
+    (body, origin) =>
+      new Promise((tell, fail) => {
+        const tries = async () => {
+          const made = (tag, set) => Object.assign(document.createElement(tag), set);
+          const attempt = (run) => {
+            try {
+              return run() ?? 'done';
+            } catch {
+              return 'stopped';
+            }
+          };
+          const loads = (element) =>
+            new Promise((done) => {
+              element.onload = () => done('loaded');
+              element.onerror = () => done('stopped');
+              document.addEventListener('securitypolicyviolation', () => setTimeout(done, 0, 'stopped'), { once: true });
+              body.append(element);
+            });
+          const all = {
+            image: await loads(made('img', { src: `${origin}/image` })),
+            frame: await loads(made('iframe', { src: `${origin}/frame` })),
+            style: await loads(made('link', { rel: 'stylesheet', href: `${origin}/style` })),
+            script: attempt(() => body.append(made('script', { src: `${origin}/script` }))),
+            inline: attempt(() => body.append(made('script', { textContent: 'window.ran = 1' }))),
+            html: attempt(() => (body.innerHTML = '<b>x</b>')),
+            code: attempt(() => new Function('return 1')() && 'ran'),
+            fetch: await fetch(`${origin}/fetch`).then(() => 'loaded', () => 'stopped'),
+            socket: await new Promise((done) => (new WebSocket(origin.replace('http', 'ws')).onerror = done)).then(() => 'stopped', () => 'stopped'),
+          };
+          for (const message of [{ channel: 'did-click-link', data: { uri: 'command:workbench.action.files.newUntitledFile' } }, { command: 'workbench.action.files.newUntitledFile' }])
+            for (const above of ['parent', 'top']) attempt(() => window[above].postMessage(message, '*'));
+          // What was sent first has come when this has.
+          await new Promise((come) => (window.addEventListener('message', come, { once: true }), window.postMessage({}, '*')));
+          return { ...all, ran: window.ran ?? 'nothing' };
+        };
+        setTimeout(() => tries().then(tell, fail), 0);
+      }),
+    origin,
+  );
+  assert.deepEqual(told, { image: 'stopped', frame: 'stopped', style: 'stopped', script: 'stopped', inline: 'stopped', html: 'stopped', code: 'stopped', fetch: 'stopped', socket: 'stopped', ran: 'nothing' });
+  // What the page is left for comes last: an error may stand in its place.
+  const anew = async () => {
+    await page.locator('.activitybar').getByRole('tab', { name: /^Explorer/ }).click();
+    await command(page, 'Aside: Focus on Conversation View');
+    await see(inside.locator('.tools button'), 'Model: ');
+  };
+  const leaves = [['form', { action: `${origin}/form` }], ...['workbench.action.files.newUntitledFile', 'aside.takeTour'].map((it) => ['a', { href: `command:${it}` }])];
+  for (const [tag, set] of leaves) {
+    await inside.locator('body').evaluate(
+      (body, [tag, set]) => {
+        const made = body.appendChild(Object.assign(document.createElement(tag), set));
+        setTimeout(() => (tag === 'form' ? made.submit() : made.click()), 0);
+      },
+      [tag, set],
+    );
+    await anew();
+  }
+  assert.deepEqual(asked, []);
+  assert.equal(await page.locator('.tab').count(), tabs, 'no command ran');
+  assert.doesNotMatch(await inside.locator('.tools').innerText(), /The tour/);
+  remote.close();
 });
 
 await end();
