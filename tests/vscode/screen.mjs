@@ -381,6 +381,34 @@ await test('questions, a command and a change are answered by the keyboard alone
   for (const it of ['Shall I? → no', 'Which one? → linear', 'What name? → Ada', 'by keys']) assert.ok(said.includes(it), `${it} in ${said}`);
 });
 
+await test('in a small window a question that waits is in sight, and a line leads to it where the person reads elsewhere', async () => {
+  const whole = page.viewportSize();
+  await page.setViewportSize({ width: 760, height: 560 });
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  await say('Ask after a long text');
+  const question = inside.locator('.prompt .question').first();
+  await see(question, 'Which back-off?');
+  const sight = () =>
+    question.evaluate((it) => {
+      const [box, log] = [it, it.closest('.log')].map((one) => one.getBoundingClientRect());
+      return box.bottom > log.top && box.top < log.bottom;
+    });
+  await until('the question in sight', sight, 5_000);
+  const line = inside.locator('.waiting button');
+  assert.equal(await line.count(), 0);
+  await inside.locator('.log').evaluate((it) => (it.scrollTop = 0));
+  await see(line, 'A question waits');
+  await picture('small');
+  await line.click();
+  await until('the question in sight again', sight, 5_000);
+  await line.waitFor({ state: 'detached' });
+  await inside.locator('.prompt').getByRole('button', { name: 'constant' }).waitFor();
+  await inside.getByRole('button', { name: 'Stop' }).click();
+  await status.waitFor({ state: 'hidden' });
+  await page.setViewportSize(whole);
+});
+
 await test('a page in the place of the view loads nothing remote, runs no text, and gives VS Code no command', async () => {
   const asked = [];
   const remote = http.createServer((request, response) => (asked.push(request.url), response.writeHead(200, { 'access-control-allow-origin': '*' }).end('window.ran = 1')));

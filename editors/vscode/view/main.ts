@@ -20,6 +20,7 @@ const log = make('div', 'log');
 const turns = make('div', 'turns');
 const prompts = make('div', 'prompts');
 const lacking = make('div', 'lacking');
+const waiting = make('div', 'waiting');
 const told = make('div', 'unseen');
 const editing = make('div', 'editing');
 const box = make('textarea', 'box');
@@ -30,6 +31,8 @@ const spent = make('div', 'spent');
 let drawn: TurnElement[] = [];
 let shownPrompts = new Map<string, HTMLElement>();
 let state: ShownState | undefined;
+/** Whether the end of the conversation is kept in sight. */
+let follows = true;
 /** The turn that the text in the box takes the place of. */
 let instead: string | undefined;
 
@@ -50,8 +53,14 @@ function build(): void {
     if (isTaken || !sends) return;
     send(event.shiftKey ? 'tell' : 'usual');
   });
+  log.addEventListener('scroll', () => {
+    look();
+    drawWaiting();
+  });
+  // The room for it changes with the window, and with what stands below it.
+  new ResizeObserver(follow).observe(log);
   log.append(turns, prompts, lacking);
-  const compose = make('div', 'compose', editing, mentions.element, box, tools, spent);
+  const compose = make('div', 'compose', waiting, editing, mentions.element, box, tools, spent);
   main.append(
     make(
       'header',
@@ -94,7 +103,8 @@ function send(how: 'usual' | 'tell'): void {
     post({ kind: 'answer', text });
   else post({ kind: 'send', text, instead });
   edit(undefined, '');
-  log.scrollTop = log.scrollHeight;
+  follows = true;
+  follow();
 }
 
 /** Takes a message into the box, in place of which the next one is sent. */
@@ -123,9 +133,50 @@ const acts: Acts = {
 
 /** Draws something, and keeps the end in sight if it was. */
 function following(draw: () => void): void {
-  const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  look();
   draw();
-  if (isAtEnd) log.scrollTop = log.scrollHeight;
+  follow();
+}
+
+/** Where the end is in sight, or the begin of the questions that wait there: they may need more room than there is. */
+function end(): number {
+  const bottom = log.scrollHeight - log.clientHeight;
+  const first = prompts.firstElementChild;
+  if (!first) return bottom;
+  const below = first.getBoundingClientRect().top - log.getBoundingClientRect().top;
+  return Math.min(bottom, log.scrollTop + below);
+}
+
+/** Notes whether the person reads at the end. */
+function look(): void {
+  follows = end() - log.scrollTop < 40;
+}
+
+/** Shows the end if the person reads there, however much room is left for it. */
+function follow(): void {
+  if (follows) log.scrollTop = Math.max(log.scrollTop, end());
+  drawWaiting();
+}
+
+/** Leads to the questions that wait, where none of them is in sight. */
+function drawWaiting(): void {
+  const { top, bottom } = log.getBoundingClientRect();
+  const all = [...prompts.querySelectorAll('.question')];
+  const isInSight = all.some((it) => {
+    const box = it.getBoundingClientRect();
+    return box.bottom > top && box.top < bottom;
+  });
+  const count = isInSight ? 0 : all.length;
+  if (Number(waiting.dataset.count ?? 0) === count) return;
+  waiting.dataset.count = String(count);
+  const label = count === 1 ? 'A question waits' : `${count} questions wait`;
+  waiting.replaceChildren(...(count ? [button(`${label}: show`, showWaiting)] : []));
+}
+
+function showWaiting(): void {
+  prompts.firstElementChild?.scrollIntoView({ block: 'start' });
+  // The box takes an answer, and no key that comes by chance gives one.
+  box.focus();
 }
 
 function drawTurn(at: number, turn: ShownTurn, from: number, parts: readonly Part[]): void {
@@ -228,14 +279,14 @@ function hear(message: ToView): void {
       drawn = [];
       turns.replaceChildren();
       message.turns.forEach(({ turn, parts }, at) => drawTurn(at, turn, 0, parts));
-      log.scrollTop = log.scrollHeight;
-      return;
+      follows = true;
+      return follow();
     case 'turn':
       return following(() => drawTurn(message.at, message.turn, message.from, message.parts));
     case 'prompts':
       return following(() => drawPrompts(message.prompts));
     case 'state':
-      return drawState(message.state);
+      return following(() => drawState(message.state));
     case 'mentions':
       return mentions.show(message.typed, message.all);
     case 'draft':
