@@ -409,6 +409,28 @@ await test('in a small window a question that waits is in sight, and a line lead
   await page.setViewportSize(whole);
 });
 
+await test('what a turn changed can be undone, and only where it changed something', async () => {
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  const undo = inside.getByRole('button', { name: 'Undo Its Changes' });
+  await say('Say it again, and change nothing');
+  await see(turn.locator('footer'), 'done');
+  assert.equal(await undo.count(), 0);
+  await say('Change one file');
+  await see(inside.locator('.prompt'), 'Edit parts/gears.ts');
+  await page.waitForTimeout(600); // A click right after a question came counts for nothing.
+  await inside.locator('.prompt').getByRole('button', { name: 'Show the Change' }).click();
+  await see(page.locator('.tab.active'), 'Aside’s change');
+  await page.waitForTimeout(600); // No key counts for what has just come.
+  await page.keyboard.press('Control+Enter');
+  await see(turn.locator('footer'), 'done');
+  assert.match(read('parts/gears'), /gear12 = 120/);
+  await undo.click();
+  await see(turn, 'Undone: parts/gears.ts');
+  assert.match(read('parts/gears'), /gear12 = 12;/);
+  await undo.waitFor({ state: 'detached' });
+});
+
 await test('a page in the place of the view loads nothing remote, runs no text, and gives VS Code no command', async () => {
   const asked = [];
   const remote = http.createServer((request, response) => (asked.push(request.url), response.writeHead(200, { 'access-control-allow-origin': '*' }).end('window.ran = 1')));

@@ -8,6 +8,8 @@ export interface ShownTurn {
   outcome?: Outcome;
   /** What it cost, in a few words. */
   spent?: string;
+  /** Whether it changed files, which can be taken back. */
+  changed: boolean;
 }
 
 export interface ShownPrompt {

@@ -142,6 +142,7 @@ export class Talks {
   async undo(talk: Talk, turn = talk.turns.at(-1)): Promise<void> {
     if (!turn) return;
     const { files, untracked } = await this.server.request('aside/turn/undo', { turnId: turn.id });
+    turn.text.changed = false;
     const names = files.map((uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri)));
     turn.text.note(
       `Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`,

@@ -54,6 +54,8 @@ export class TurnText {
   /** Tokens that the conversation has after the turn, and those that its model takes; missing before a response. */
   context?: { tokens: number; window: number };
   outcome?: Outcome;
+  /** Whether it changed files, which can be taken back. */
+  changed = false;
 
   /** The titles of the running tools. */
   get running(): string[] {
@@ -74,6 +76,7 @@ export class TurnText {
         return this.call(update.callId, { output });
       }
       case 'edit': {
+        this.changed = true;
         const diffs = update.changes.flatMap(({ diff }) => (diff ? [changed(diff)] : []));
         const problems = update.changes.flatMap(({ missing }) => missing ?? []);
         return this.call(update.callId, {

@@ -272,10 +272,11 @@ const sentOf = (turn: Turn) => ({
   parts: [...turn.text.parts],
 });
 
-const shownTurn = ({ id, message, text: { outcome, usage } }: Turn) => ({
+const shownTurn = ({ id, message, text: { outcome, usage, changed } }: Turn) => ({
   id,
   message,
   outcome,
+  changed,
   spent: outcome && usage ? spent(usage) : undefined,
 });
 

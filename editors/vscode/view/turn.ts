@@ -44,8 +44,8 @@ export class TurnElement {
     for (const { element } of this.drawn.slice(from + parts.length)) element.remove();
     this.drawn.length = Math.min(this.drawn.length, from + parts.length);
     parts.forEach((part, at) => this.part(from + at, part));
-    const { outcome, spent } = turn;
-    const tools = outcome ? [button('Undo Its Changes', () => this.acts.undo(turn))] : [];
+    const { outcome, spent, changed } = turn;
+    const tools = outcome && changed ? [button('Undo Its Changes', () => this.acts.undo(turn))] : [];
     const told = outcome ? [OUTCOMES[outcome], ...(spent ? [spent] : [])].join(' · ') : 'works…';
     this.foot.replaceChildren(make('span', 'told', told), ...tools);
   }

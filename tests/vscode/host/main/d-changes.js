@@ -112,9 +112,11 @@ test('a command reads what was edited before it, and is approved with all of it 
   assert.deepEqual(modal.buttons, ['Run Once', 'Run in This Turn', 'Always Run', 'No', 'No, with a Note…']);
   await ended(thread);
   await says(thread, 'The command saw it.');
+  assert.match(thread.contextValue, / changed$/, 'undo is offered');
   await run('aside.undoTurn', thread);
   assert.equal(read('notes.md'), NOTES);
   await says(thread, 'Undone: notes');
+  assert.doesNotMatch(thread.contextValue, / changed/, 'there is nothing left to undo');
 });
 
 test('a command that is hidden waits, and one that is refused does not run', async () => {
