@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 
-import { compose, diffBlocks, linesOf } from 'source/blocks';
+import { compose, diffBlocks, linesOf, moved } from 'source/blocks';
 import { keptWith, toHand } from 'source/entered';
 import { boxed, escaped, fenced, harmless, isLong, traced, visible } from 'source/text';
 import { TurnText } from 'source/turnText';
@@ -19,6 +19,19 @@ for (let round = 0; round < 5_000; round++) {
   assert.equal(compose(before, blocks, () => false).text, before.join(''));
   blocks.slice(1).forEach((block, at) => assert.ok(blocks[at].at + blocks[at].old.length < block.at));
 }
+// A change goes to where its lines are by now, in whatever order both are made; the same lines are nobody's to move.
+for (let round = 0; round < 5_000; round++) {
+  const before = Array.from({ length: 12 }, (_, at) => `${at}\n`);
+  const [mine, theirs] = ['mine', 'theirs'].map((word) => before.flatMap((line) => [[line], [line], [line], [], [`${word}\n`], [line, `${word}\n`]][below(6)]));
+  const blocks = diffBlocks(before, mine);
+  const there = moved(before, theirs, blocks);
+  const back = moved(before, mine, diffBlocks(before, theirs));
+  assert.equal(there === undefined, back === undefined);
+  if (there && back) assert.equal(compose(theirs, there, () => true).text, compose(mine, back, () => true).text);
+}
+const list = linesOf('a\nb\nc\nd\n');
+assert.deepEqual(moved(list, linesOf('new\na\nb\nc\nd\n'), diffBlocks(list, linesOf('a\nb\nC\nd\n'))), [{ at: 3, old: ['c\n'], new: ['C\n'] }]);
+assert.equal(moved(list, linesOf('a\nb\nc!\nd\n'), diffBlocks(list, linesOf('a\nb\nC\nd\n'))), undefined);
 const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word} ${at}\n`);
 assert.equal(diffBlocks(lines(3_000, 'old'), lines(3_000, 'new')).length, 1, 'too many changes are one block');
 

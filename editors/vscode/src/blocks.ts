@@ -52,6 +52,24 @@ export function diffBlocks(before: string[], after: string[]): Block[] {
   return blocks;
 }
 
+/** Whether two changes of a text touch the same lines, or add lines at the same place. */
+function collide(one: Block, other: Block): boolean {
+  const [end, otherEnd] = [one.at + one.old.length, other.at + other.old.length];
+  if (!one.old.length && !other.old.length) return one.at === other.at;
+  return one.at < otherEnd && other.at < end;
+}
+
+/** The same blocks in a text that is another one by now; none where the same lines were changed. */
+export function moved(before: string[], now: string[], blocks: Block[]): Block[] | undefined {
+  const since = diffBlocks(before, now);
+  if (blocks.some((block) => since.some((other) => collide(block, other)))) return undefined;
+  return blocks.map((block) => {
+    const above = since.filter((it) => it.at + it.old.length <= block.at);
+    const step = above.reduce((sum, it) => sum + it.new.length - it.old.length, 0);
+    return { ...block, at: block.at + step };
+  });
+}
+
 /** The text before with only these blocks changed, and the line at which each block is in it. */
 export function compose(
   before: string[],

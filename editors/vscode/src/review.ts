@@ -1,7 +1,7 @@
 // Changes of files that wait for a permission: a diff, in which blocks are accepted and rejected one by one.
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { compose, diffBlocks, linesOf, type Block } from './blocks';
+import { compose, diffBlocks, linesOf, moved, type Block } from './blocks';
 import { closeTabs, openDocument, openTabs } from './editorTools';
 import { isChange, type Became, type Pending, type Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
@@ -97,13 +97,21 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
   /** Takes all blocks that were not rejected. */
   async accept(from: From): Promise<void> {
     const change = this.find(from);
-    if (!change || !isOpen(change) || !(await this.isCurrent(change))) return;
-    const rejected = [...change.decided.values()].includes(false);
-    change.pending.settle({
-      action: 'answer',
-      answer: 'once',
-      newText: rejected ? this.composed(change).text : undefined,
-    });
+    if (!change || !isOpen(change)) return;
+    const { pending, before, blocks, decided } = change;
+    const now = this.now(change);
+    const there = now === undefined ? blocks : moved(before, linesOf(now), blocks);
+    if (!there) return this.sendBack(change);
+    const taken = there.filter((_, at) => decided.get(blocks[at]!) !== false);
+    // What is taken as a whole, the server puts where its lines are by now.
+    const part =
+      taken.length === there.length
+        ? {}
+        : {
+            newText: compose(now === undefined ? before : linesOf(now), taken, () => true).text,
+            oldText: now,
+          };
+    pending.settle({ action: 'answer', answer: 'once', ...part });
   }
 
   reject(from: From): void {
@@ -207,20 +215,25 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     return compose(before, blocks, (block) => decided.get(block) !== false);
   }
 
-  /** Whether the file is still what the change was made for. */
-  private async isCurrent({ pending, preview }: Change): Promise<boolean> {
+  /** The text of the open file, where it is another one than the change was made for. */
+  private now({ preview }: Change): string | undefined {
     const document = openDocument(vscode.Uri.parse(preview.uri));
     if (preview.version === undefined || !document || document.version === preview.version)
-      return true;
+      return undefined;
+    const now = document.getText();
+    return now === preview.old ? undefined : now;
+  }
+
+  /** Offers to have a change made anew, whose lines were changed since. */
+  private async sendBack({ pending, preview }: Change): Promise<void> {
     const back = 'Send It Back';
-    const message = `${path.basename(document.fileName)} was changed since Aside proposed this; the change is made anew if you send it back.`;
+    const message = `The same lines of ${path.basename(vscode.Uri.parse(preview.uri).path)} were changed since Aside proposed this; the change is made anew if you send it back.`;
     if ((await vscode.window.showWarningMessage(message, back)) === back) {
       pending.settle({
         action: 'decline',
-        note: 'The file was changed since. Read it again, and propose the change for what it is now.',
+        note: 'The same lines of the file were changed since. Read it again, and propose the change for what it is now.',
       });
     }
-    return false;
   }
 
   /**

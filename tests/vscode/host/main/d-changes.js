@@ -89,16 +89,41 @@ test('a document that is not saved is changed and stays unsaved', async () => {
   assert.deepEqual([editor.document.isDirty, read('draft.md')], [true, DRAFT]);
 });
 
-test('a change of a document that was typed in since is not made', async () => {
+test('a change goes to where its lines are, if other ones were typed in since', async () => {
+  const editor = await show('notes.md', NOTES);
+  const thread = await ask('Edit two words');
+  const [{ promptId }] = await change();
+  await editor.edit((edit) => edit.insert(new vscode.Position(2, 0), '- salt\n'));
+  await run('aside.acceptChange', { promptId });
+  await ended(thread);
+  assert.equal(editor.document.getText(), NOTES.replace('- milk', '- salt\n- soy milk').replace('cheese', 'blue cheese'));
+});
+
+test('a part of a change goes there, too', async () => {
+  const { document } = await show('notes.md', NOTES);
+  const thread = await ask('Edit two words, and lines move');
+  await change();
+  await run('aside.reviewChanges');
+  await until('the diff', diff);
+  await lens('Reject Block', 0);
+  const today = new vscode.WorkspaceEdit();
+  today.insert(uri('notes.md'), new vscode.Position(1, 0), 'Today:\n');
+  await vscode.workspace.applyEdit(today);
+  await lens('Accept Block', 1);
+  await ended(thread);
+  assert.equal(document.getText(), NOTES.replace('\n', '\nToday:\n').replace('cheese', 'blue cheese'));
+});
+
+test('a change of lines that were typed in since is not made', async () => {
   const editor = await show('notes.md', NOTES);
   const thread = await ask('Change two words in another aisle');
   const [{ promptId }] = await change();
-  await editor.edit((edit) => edit.insert(new vscode.Position(8, 0), '- salt\n'));
+  await editor.edit((edit) => edit.insert(new vscode.Position(7, 2), 'old '));
   const said = [];
   await instead('showWarningMessage', () => (message, ...buttons) => (said.push(message), Promise.resolve(buttons[0])), () => run('aside.acceptChange', { promptId }));
   await ended(thread);
-  assert.match(said[0], /^notes\.md was changed since/);
-  assert.equal(editor.document.getText(), `${NOTES}- salt\n`);
+  assert.match(said[0], /^The same lines of notes\.md were changed since/);
+  assert.equal(editor.document.getText(), NOTES.replace('cheese', 'old cheese'));
 });
 
 test('a command reads what was edited before it, and is approved with all of it in sight', async () => {
