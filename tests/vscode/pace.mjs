@@ -72,7 +72,8 @@ function figures(seen, pieces) {
   const sent = all.filter(([, piece], at) => at === 0 || piece > all[at - 1][1]);
   const latencies = sent.flatMap(([time, piece]) => seen.find(([, last]) => last >= piece)?.[0] - time || []);
   const gaps = seen.slice(1).map(([time], n) => time - seen[n][0]);
-  return `${sent.at(-1)?.[1]} of ${pieces} pieces; from the server to the screen: ${told(latencies)}; between two growths: ${told(gaps)}`;
+  const longest = gaps.indexOf(Math.max(...gaps));
+  return `${sent.at(-1)?.[1]} of ${pieces} pieces; from the server to the screen: ${told(latencies)}; between two growths: ${told(gaps)}, the longest ${seen[longest][0] - seen[0][0]} ms after the first`;
 }
 
 /** From a key to its character in the editor, in ms. */
@@ -122,6 +123,7 @@ for (const { ms, pieces } of PACES) {
 await command(page, 'View: Show Explorer');
 await select('typed.ts', 1, 0);
 console.log(`# a key in an editor, while nothing is written: ${told(await typing(150))}`);
+await command(page, 'Aside: Focus on Conversation View');
 await inside.locator('textarea').click();
 await page.keyboard.insertText('Every 20 ms');
 await page.keyboard.press('Control+Enter');
