@@ -99,7 +99,7 @@ const MARKS: usize = 8;
 /// many they are.
 #[must_use]
 pub fn in_sight(text: &str) -> Cow<'_, str> {
-    let text = unstacked(told_apart(visible(text)));
+    let text = unstacked(distinguished(visible(text)));
     let is_apart = |a: char, b: char| is_blank(a) != is_blank(b);
     let mut out = String::with_capacity(text.len());
     let mut rest = &*text;
@@ -119,7 +119,7 @@ pub fn in_sight(text: &str) -> Cow<'_, str> {
 }
 
 /// The text with letters that are taken for those of ASCII made visible.
-fn told_apart(text: Cow<'_, str>) -> Cow<'_, str> {
+fn distinguished(text: Cow<'_, str>) -> Cow<'_, str> {
     if alike(&text).next().is_none() {
         return text;
     }
