@@ -173,44 +173,93 @@ const SAFE_OUTSIDE: KnownPrograms = &[(
 )];
 
 /// Programs that a person may let run outside again without being asked: none runs what lies in the folder that it works
-/// in. Of Git, hooks and settings are protected.
+/// in, nor takes or makes files there whose names its words do not show. Of Git, hooks and settings are protected.
 const LASTING: KnownPrograms = &[
-    ("cat", &[]),
-    ("cp", &[]),
-    ("curl", &[]),
     ("date", &[]),
-    ("df", &[]),
     ("dig", &[]),
-    ("du", &[]),
     ("echo", &[]),
     ("git", &["fetch", "ls-remote", "pull", "push"]),
-    ("head", &[]),
     ("host", &[]),
-    ("ls", &[]),
-    ("mkdir", &[]),
-    ("mv", &[]),
     ("nslookup", &[]),
     ("ping", &[]),
     ("printf", &[]),
+];
+/// Those whose words are paths.
+const LASTING_ON_PATHS: KnownPrograms = &[
+    ("cat", &[]),
+    ("cp", &[]),
+    ("df", &[]),
+    ("du", &[]),
+    ("head", &[]),
+    ("ls", &[]),
+    ("mkdir", &[]),
+    ("mv", &[]),
     ("rm", &[]),
     ("stat", &[]),
     ("tail", &[]),
     ("touch", &[]),
     ("wc", &[]),
-    ("wget", &[]),
 ];
+/// Letters of options of curl by which it neither takes nor makes files.
+const CURL_LETTERS: &str = "sSfLIivkGg46";
 
 /// Whether a person may let a line run outside the sandbox for longer than once: only where each of its programs is known
-/// to run nothing of the folder, and no word names a path that a command inside may write.
+/// to run nothing of the folder, and no word names a path that a command inside may write. Where a word is a path, that
+/// counts although nothing is there yet: a command inside may put a link there meanwhile.
 pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
     let line = CommandLine::read(command);
-    let safe = |words: &[String]| [LASTING, SAFE_OUTSIDE].map(|safe| rule_for(words, safe));
-    let is_known = |it: &SeenCommand| safe(&it.words).iter().any(Option::is_some);
+    let may_be_there = |word: &str| {
+        let word = match word.contains('/') {
+            true => word.to_owned(),
+            false => format!("./{word}"),
+        };
+        places.named(&word, cwd).is_some()
+    };
+    let is_known = |it: &SeenCommand| {
+        let is_one = |known| rule_for(&it.words, known).is_some();
+        let mut args = it.words.iter().skip(1);
+        is_one(LASTING)
+            || is_one(SAFE_OUTSIDE)
+            || (is_one(LASTING_ON_PATHS) && !args.any(|arg| may_be_there(path_in(arg))))
+            || asks_only(&it.words)
+    };
     let quoted = line.commands.iter().flat_map(|it| &it.words);
     let mut words = quoted.map(String::as_str).chain(command.split_whitespace());
     line.is_plain
         && line.commands.iter().all(is_known)
+        && !redirected(command).any(may_be_there)
         && words.all(|word| places.named(word, cwd).is_none())
+}
+
+/// The path in an argument of a program whose arguments are paths: the argument, or the value of an option.
+fn path_in(arg: &str) -> &str {
+    match arg.strip_prefix("--") {
+        Some(option) => option.split_once('=').map_or("/", |(_, value)| value),
+        // Letters of options, of which one may have its value behind it.
+        None if arg.starts_with('-') && !arg.contains('t') => "/",
+        None => arg,
+    }
+}
+
+/// Whether a command is curl that does nothing but ask an address, and show what it answers.
+fn asks_only(words: &[String]) -> bool {
+    let is_letter = |letter| CURL_LETTERS.contains(letter);
+    let is_harmless = |word: &String| match word.strip_prefix('-') {
+        Some(letters) => letters.chars().all(is_letter),
+        None => word.starts_with("https://") || word.starts_with("http://"),
+    };
+    matches!(words, [program, args @ ..] if program == "curl" && args.iter().all(is_harmless))
+}
+
+/// The words behind the signs of redirections in a line, but for numbers of descriptors.
+fn redirected(command: &str) -> impl Iterator<Item = &str> {
+    let behind = command.split(['<', '>']).skip(1);
+    let words = behind.filter_map(|it| it.trim_start_matches('|').split_whitespace().next());
+    let is_number = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    words.filter(move |word| !word.strip_prefix('&').is_some_and(is_number))
 }
 
 #[cfg(test)]
@@ -234,6 +283,8 @@ mod tests {
         check("gh pr view 7", true);
         check("git push origin main", true);
         check("curl -s https://example.com/x", true);
+        check("cp -r WORK/../a WORK/../b && ls -la ..", true);
+        check("cat </etc/hosts >/dev/null 2>&1", true);
         for command in [
             "sh deploy.sh",
             "sh WORK/deploy.sh",
@@ -255,6 +306,25 @@ mod tests {
             "echo $(cat deploy.sh)",
             "git -c core.pager=x push",
             "echo x | sh",
+            // What is not there yet may be a link by the time that the command runs.
+            "echo x >later",
+            "echo x >>'later'",
+            "echo x >| later",
+            "cat <later",
+            "echo x >&later",
+            "cat later",
+            "cp later WORK/../x",
+            "cp -tlater WORK/../x",
+            "cp --target-directory=later WORK/../x",
+            "mkdir later",
+            "touch -r WORK/../x later",
+            "curl -K later https://example.com",
+            "curl -d @later https://example.com",
+            // A file is made of a name that the address has.
+            "curl -O https://example.com/later",
+            "curl -sO https://example.com/later",
+            "curl --remote-name https://example.com/later",
+            "wget https://example.com/later",
         ] {
             check(command, false);
         }
