@@ -98,8 +98,10 @@ impl OutsideCommand<'_> {
     /// Whether a person let it run outside before, for the turn or for good.
     pub(super) fn is_allowed(&self, context: &ToolContext) -> bool {
         let hash = self.hash();
-        // Looked at again: what it names may be there only now.
-        self.may_last && (context.sandbox.is_let_out(&hash) || (context.approved)(&hash))
+        // Looked at again: what it names may be there only now, and programs may take code from what a command made.
+        self.may_last
+            && !context.sandbox.has_made()
+            && (context.sandbox.is_let_out(&hash) || (context.approved)(&hash))
     }
 
     /// Asks a person, if one is there, whether it may run outside, as inside it failed: `why`. False where nobody is

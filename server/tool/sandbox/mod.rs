@@ -280,6 +280,11 @@ impl Sandbox {
         lock(&self.made).extend(names.iter().cloned());
     }
 
+    /// Whether commands of this turn made protected places.
+    pub(super) fn has_made(&self) -> bool {
+        !lock(&self.made).is_empty()
+    }
+
     /// Adds the protected places that commands made to the reason for a prompt.
     pub(super) fn with_made(&self, why: String) -> String {
         let made = lock(&self.made);
@@ -294,7 +299,7 @@ impl Sandbox {
     /// no longer applies, because that command may execute them.
     pub(super) fn after_made(&self, verdict: Verdict) -> Verdict {
         match verdict {
-            Verdict::Unsandboxed(_) if !lock(&self.made).is_empty() => Verdict::Silent,
+            Verdict::Unsandboxed(_) if self.has_made() => Verdict::Silent,
             verdict => verdict,
         }
     }

@@ -72,6 +72,25 @@ fn what_is_let_out_for_the_turn_is_not_asked_again() {
 }
 
 #[test]
+fn what_is_let_out_is_asked_again_once_commands_made_what_other_programs_run() {
+    let world = world();
+    let plants = "mkdir -p .git/hooks; echo x >.git/hooks/pre-push; echo made";
+    let script = format!(
+        "run_command one {{ command = '{WRITES}' }}\nrun_command plant {{ command = '{plants}' }}\n\
+         run_command two {{ command = '{WRITES}' }}\n'Done.'"
+    );
+    let mut person = PtyPerson::runs(&world, &script, &AUTO);
+    person.is_asked();
+    person.types("always\n");
+    let screen = person.is_asked();
+    let why = ".git, from which other programs take code";
+    assert!(screen.contains(why), "{screen}");
+    person.types("no\n");
+    person.ends(0);
+    assert_eq!(world.log().told("one"), OUTSIDE);
+}
+
+#[test]
 fn what_is_let_out_for_good_is_listed_and_can_be_revoked() {
     let world = world();
     let mut person = PtyPerson::runs(&world, &calls(WRITES, &["one"]), &AUTO);
