@@ -128,6 +128,8 @@ const CODE: &[(&str, &[&str])] = &[
     ("GDB", &[".gdbinit", ".gdbearlyinit", ".config/gdb"]),
     ("LLDB", &[".lldbinit*"]),
     ("Python's debugger", &[".pdbrc*"]),
+    ("another debugger", &[".perldb", ".byebugrc", ".rdbgrc*"]),
+    ("latexmk", &[".latexmkrc", "latexmkrc"]),
     ("an interpreter", &[
         ".rprofile*", ".renviron", ".irbrc", ".pryrc", ".iex.exs", ".ghci", ".erlang", ".octaverc", ".ocamlinit", ".utoprc",
         ".guile", ".sbclrc", ".pythonrc*", ".lein", ".ipython",
