@@ -126,6 +126,10 @@ fn settings_that_a_command_made_stay_its_own_whatever_becomes_of_them() {
                 .iter()
                 .enumerate()
             {
+                // In a folder that an ordinary user cannot enter, nothing runs.
+                if turn > 0 && !world.at("x").exists() {
+                    continue;
+                }
                 let call = SandboxedCall {
                     id: "run",
                     command: plants(line),
@@ -134,7 +138,9 @@ fn settings_that_a_command_made_stay_its_own_whatever_becomes_of_them() {
                 let end = ground.run(&[call], &["--mode", "auto"]);
                 assert!(turn > 0 || end.code == 0, "{line}: {end:?}");
             }
-            let done = start(&mut ground.command(Path::new("sh"), &["-c", &plants(later)])).end();
+            let later = plants(&format!("cd ROOT 2>/dev/null; {later}"));
+            let mut shell = ground.command(Path::new("sh"), &["-c", &later]);
+            let done = start(shell.current_dir(world.folder())).end();
             assert_eq!(done.code, 0, "{later}: {done:?}");
             let model = world.script("[[reply]]\nsay = [{ text = 'Done.' }]\n");
             let again = || start(&mut ground.command(program(), &auto_run(&model, &[]))).end();
