@@ -417,3 +417,19 @@ test('a result that has no room beside its call is below it, in a fold', {}, fun
   T.has(T.page(), '│ a long result a long result')
   T.lacks(T.page(), 'a short one')
 end)
+
+test('a call that is made again in a step that is sent again stands there anew, with what it prints', {}, function()
+  local view, show = require('aside.view').new(), require('aside.updates').show
+  local function call() show(view, { kind = 'toolCall', callId = 'call', title = 'run_command' }) end
+  local function prints(text) show(view, { kind = 'toolOutput', callId = 'call', text = text }) end
+  view:show()
+  show(view, { kind = 'text', step = 1, text = 'I run it.' })
+  call()
+  prints('once\n')
+  show(view, { kind = 'retry', discardStep = 1, reason = 'The connection broke.', afterMs = 0 })
+  prints('of what was taken back\n')
+  show(view, { kind = 'text', step = 1, text = 'I run it again.' })
+  call()
+  prints('twice\n')
+  T.equal(T.page():gsub('^.-I run', 'I run'), 'I run it again.\n\n`run_command`\n│ twice', T.page())
+end)

@@ -16,7 +16,7 @@ local function asked(call) return 'inquiry ' .. call end
 ---@param text string beside it
 ---@param whole string? below it; the same without one
 local function spell_out(view, id, text, whole)
-  if not view:has_room(id, text) then view:output(id, ended(whole or text), true) end
+  if not view:has_room(id, text) then view:explain(id, ended(whole or text)) end
 end
 
 --- What of the model's window the conversation takes, and what it cost.

@@ -394,11 +394,16 @@ function View:piece(kind, step, text)
   self:put(part, text)
 end
 
---- Forgets what was shown of a step.
+--- Forgets what was shown of a step, with its lines.
 function View:discard(step)
   local before = self.steps[step]
   if not before then return end
   self:flush()
+  local function is_left(line) return self:row(line) < before end
+  self.all_lines = vim.tbl_filter(is_left, self.all_lines)
+  for id, line in pairs(self.lines) do
+    self.lines[id] = is_left(line) and line or nil
+  end
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, before, -1, true, {}) end)
   self.tail, self.steps[step], self.below = before > 0 and 'paragraph' or nil, nil, 0
 end
@@ -497,18 +502,24 @@ end
 ---@return integer
 function View:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, {})[1] end
 
---- Replaces the text of a line, unless the line was discarded.
+--- Replaces the text of a line.
 ---@param line aside.Line
 function View:retitle(line, text)
+  if line.text == text then return end
   local row = self:row(line)
-  if line.text == text or vim.fn.getbufline(self.buf, row + 1)[1] ~= line.text then return end
   self:change(function() vim.api.nvim_buf_set_text(self.buf, row, 0, row, #line.text, { text }) end)
   line.text = text
 end
 
---- Output of a tool, below its line.
----@param open? boolean not in a fold
-function View:output(id, text, open)
+--- Output of a tool, below its line in a fold.
+function View:output(id, text) self:write_below(id, text, FOLDED) end
+
+--- What is said of a tool, below its line and in no fold.
+function View:explain(id, text) self:write_below(id, text, OPEN) end
+
+---@private
+---@param lead string before each line of the text
+function View:write_below(id, text, lead)
   local line = self.lines[id]
   if not line or line.lines >= OUTPUT then return end
   local lines = vim.split(line.partial .. text:gsub('\27%[[%d;?]*%a', ''):gsub('\r', ''), '\n')
@@ -518,12 +529,11 @@ function View:output(id, text, open)
     lines = vim.list_slice(lines, 1, OUTPUT - line.lines - 1)
     lines[#lines + 1] = '… and more'
   end
-  lines = vim.tbl_map(function(one) return (open and OPEN or FOLDED) .. one end, lines)
+  lines = vim.tbl_map(function(one) return lead .. one end, lines)
   self:flush()
-  -- What was taken back may have stood above it.
-  local row = math.min(self:row(line) + line.lines + 1, vim.api.nvim_buf_line_count(self.buf))
+  local row = self:row(line) + line.lines + 1
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
-  line.lines, self.folded = line.lines + #lines, self.folded + (open and 0 or #lines)
+  line.lines, self.folded = line.lines + #lines, self.folded + (lead == FOLDED and #lines or 0)
 end
 
 --- Counts from now on how long the call of a question runs: until now it waited for a person.
@@ -556,13 +566,10 @@ function View:lay_out()
   if width == self.laid then return end
   self.laid = width
   for _, line in ipairs(self.all_lines) do
-    -- One that was discarded is on the page no more.
-    if vim.fn.getbufline(self.buf, self:row(line) + 1)[1] == line.text then
-      if line.beside then
-        self:lay(line)
-      else
-        self:retitle(line, self:titled(line.whole, RUNNING))
-      end
+    if line.beside then
+      self:lay(line)
+    else
+      self:retitle(line, self:titled(line.whole, RUNNING))
     end
   end
 end
