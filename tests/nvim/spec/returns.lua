@@ -103,6 +103,28 @@ test('a file that a tool changed is read again', {
   T.wait('the buffer', function() return T.buffer('f.txt') == 'again\nbeta' end)
 end)
 
+test('files are looked at once for all results that come at once', {
+  files = { ['f.txt'] = 'alpha\n' },
+  script = '[[reply]]\nfault = { stall = true }',
+}, function()
+  vim.cmd.edit('f.txt')
+  vim.cmd('Aside ask go')
+  T.wait('it runs', function()
+    local running = require('aside.turn').running()
+    return running and running.conversation
+  end)
+  local turn, looks = require('aside.turn'), 0
+  vim.cmd.checktime = function() looks = looks + 1 end
+  local id, conversation = turn.running().id, turn.running().conversation
+  for call = 1, 9 do
+    local update = { kind = 'toolResult', callId = 'call ' .. call, status = 'ok', summary = 'Done.' }
+    turn.update({ turnId = id, conversationId = conversation, update = update })
+  end
+  T.draw()
+  vim.cmd.checktime = nil
+  T.equal(looks, 1)
+end)
+
 test('lines that differ in their carriage return alone are drawn', {
   files = { ['f.txt'] = 'aa\r\nbb\ncc\r\n', ['other.txt'] = 'x\n' },
   script = edits({ { 'f.txt', 'bb\n', 'BB\r\n' } }),

@@ -417,8 +417,12 @@ function M.abandon(why)
   end
 end
 
+local due = false -- whether files are to be looked at
+
 --- Reads buffers again whose files a tool changed: those that Neovim reads again by itself when it looks.
 local function read_again()
+  if not due then return end
+  due = false
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local clean = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and not vim.bo[buf].modified
     local own = vim.api.nvim_get_option_value('autoread', { buf = buf })
@@ -428,13 +432,19 @@ local function read_again()
   end
 end
 
+--- The same, once for all results that are there already: to look at every file for each takes seconds.
+local function read_again_soon()
+  due = true
+  vim.schedule(read_again)
+end
+
 --- The notification `aside/turn/update`.
 function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   updates.show(turn.view, params.update)
   local update = params.update
-  if update.kind == 'toolResult' then read_again() end
+  if update.kind == 'toolResult' then read_again_soon() end
   -- The person said that it shall be made.
   local file = update.kind == 'toolResult' and update.status == 'error' and changes.approved(id, update.callId)
   if file then log.say(file .. ' was not changed as you said; the answer has the reason', 'WarningMsg') end
@@ -452,6 +462,7 @@ local HINTS = { not_trusted = ' :Aside trust shows what trust means.' }
 --- The notification `aside/turn/completed`.
 function M.complete(params)
   local turn, outcome = turns[params.turnId], params.outcome
+  read_again()
   if not turn then return end
   if outcome ~= 'failed' then updates.close(turn.view, outcome) end
   for _, refusal in ipairs(params.refusals) do
