@@ -383,6 +383,25 @@ say = [{ text = "I ask Ada." }]
   T.equal(T.beside(), { '`Assistant: no answer (you): ask Ada' })
 end)
 
+test('a question of the model that cannot be asked is said in words, with what is wrong', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "ask_user", arguments = { question = "Which?", answer_type = "colour" } },
+  { call = "ask_user", arguments = { question = "Which?", answer_type = "select" } },
+]
+[[reply]]
+say = [{ text = "I ask otherwise." }]
+]=],
+}, function()
+  T.ask('Aside ask go')
+  T.equal(T.outcomes, { 'completed' })
+  T.has(T.page(), '`answer_type`: "colour" is not one of "boolean", "select" or "text".*')
+  T.has(T.page(), '`options` is needed for answer_type `select`.*')
+  T.has(T.page(), 'I ask otherwise.')
+end)
+
 test('a question that is hidden stays open and is shown again', {
   script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
   asking = true,
