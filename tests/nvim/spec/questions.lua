@@ -1,45 +1,7 @@
 local T = require('harness')
-local test = T.test
-
---- A turn in which one question is asked, and the model says what it got.
-local function asks(question)
-  return ([=[
-[[reply]]
-when = { step = 1 }
-say = [{ call = "asker", id = "call", arguments = { questions = [%s] } }]
-[[reply]]
-say = [{ text = "Thanks." }]
-]=]):format(question)
-end
-
---- The decisions that the server was sent.
-local function decisions()
-  local all = {}
-  for _, message in ipairs(T.sent) do
-    local decision = message.method == 'aside/prompt/answer' and message.params.answer or message.result
-    if message.method:find('^aside/prompt') and decision and (message.params or decision.action ~= 'cancel') then
-      all[#all + 1] = decision
-    end
-  end
-  return all
-end
-
---- What the page with the last question said.
-local function shown() return table.concat(T.lines or {}, '\n') end
-
-local function answer(...)
-  T.choices = { ... }
-  T.prompts(1)
-  local page = require('aside.page')
-  local show = page.show
-  page.show = function(id, title, lines, ...)
-    T.lines = vim.list_extend({ title }, lines)
-    return show(id, title, lines, ...)
-  end
-  vim.cmd('Aside answer')
-  page.show = show
-  T.asked()
-end
+local asked = require('asked')
+local test, asks, decisions, shown = T.test, asked.asks, asked.decisions, asked.shown
+local answer, writes = asked.answer, asked.writes
 
 test('a question is a mark, a sign and one line; nothing opens until the person turns to it', {
   files = { ['a.txt'] = 'one\ntwo\n' },
@@ -171,15 +133,6 @@ test('a number that does not fit waits to be asked for again', {
   T.equal(T.shown[1].items, '3', 'the default')
   T.equal(decisions()[3], { action = 'answer', answer = 4 })
 end)
-
---- Turns to the question, and writes below it.
-local function writes(text, keys)
-  T.prompts(1)
-  vim.cmd('Aside answer')
-  vim.cmd('stopinsert')
-  vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(text, '\n'))
-  T.press('<Esc>' .. (keys or '<CR>'))
-end
 
 test('a text is written in as many lines as it takes; what was begun stays where it is left for later', {
   script = asks([[{ id = "a", text = "What name?", answer_type = { type = "text" }, default = "tidy" }]]),
@@ -348,23 +301,6 @@ test('what may be left out is left out', {
   T.equal(decisions(), { { action = 'answer', answer = vim.NIL } })
 end)
 
-test('a secret is hidden as it is typed and is in no log, whatever is logged', {
-  script = asks([[{ id = "a", text = "Password?", answer_type = { type = "secret" } }]]),
-  asking = true,
-}, function()
-  vim.lsp.log.set_level('trace')
-  vim.cmd('Aside ask go')
-  answer('hunter2')
-  T.ended()
-  vim.lsp.log.set_level('warn')
-  T.equal(T.shown[1].kind, 'secret')
-  T.equal(decisions(), { { action = 'answer', answer = 'hunter2' } })
-  local all = { T.text(require('aside.log').path), T.text(vim.lsp.log.get_filename()) }
-  T.has(table.concat(all), 'aside/prompt')
-  T.lacks(table.concat(all), 'hunter2')
-  T.lacks(T.page(), 'hunter2')
-end)
-
 test('a question is declined with a note', {
   script = [=[
 [[reply]]
@@ -434,50 +370,6 @@ test('a question is skipped', {
   )
 end)
 
-for kind, given in pairs({ boolean = 'Yes', text = 'tidy', secret = 'hunter2' }) do
-  test('an answer of the type ' .. kind .. ' that comes when its server has ended is asked for again', {
-    script = asks(('{ id = "a", text = "What?", answer_type = { type = "%s" } }'):format(kind)):gsub(
-      'step = 1 }',
-      'step = 1 }\nrepeat = true'
-    ),
-    asking = true,
-  }, function()
-    vim.cmd('Aside ask go')
-    local before = T.prompts(1)[1]
-    local function crash()
-      vim.uv.kill(T.server(), 'sigkill')
-      T.wait('it waits again', function()
-        local now = require('aside.prompt').open()[1]
-        return now and now ~= before and now.resumable
-      end)
-      return given
-    end
-    if kind == 'text' then
-      vim.cmd('Aside answer')
-      vim.cmd('stopinsert')
-      vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'begun' })
-      crash()
-      T.wait('its window goes with the question', function() return #vim.api.nvim_list_wins() == 2 end)
-    else
-      answer(crash)
-      T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside resume asks this again')
-    end
-    vim.cmd('Aside resume')
-    T.wait('it is asked again', function() return not T.prompts(1)[1].resumable end)
-    if kind == 'text' then
-      vim.cmd('Aside answer')
-      vim.cmd('stopinsert')
-      T.equal(vim.api.nvim_get_current_line(), 'begun', 'what was written is there')
-      writes(given)
-    else
-      answer(given)
-    end
-    T.ended()
-    T.equal(decisions(), { { action = 'answer', answer = kind == 'boolean' or given } })
-    T.has(T.page(), 'Thanks.')
-  end)
-end
-
 test('a question that is answered twice has one answer', {
   script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
   asking = true,
@@ -537,9 +429,9 @@ say = [{ text = "Thanks." }]
     vim.cmd('Aside answer')
     T.asked()
   end
-  local asked = { T.shown[1].prompt, T.shown[2].prompt }
-  table.sort(asked)
-  T.equal(asked, { 'Assistant: One? ', 'Assistant: Two? ' })
+  local both = { T.shown[1].prompt, T.shown[2].prompt }
+  table.sort(both)
+  T.equal(both, { 'Assistant: One? ', 'Assistant: Two? ' })
   for count, choice in ipairs({ 'Yes', 'No' }) do
     T.prompts(3 - count)
     T.choices = { choice }
