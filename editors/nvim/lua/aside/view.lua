@@ -1,5 +1,6 @@
 --- An answer on the screen: a page of markdown in a float beside the code, or in a split. What comes in is written
 --- twenty times a second at the most.
+local beside = require('aside.beside')
 local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
@@ -8,12 +9,9 @@ local place_of = require('aside.place')
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
 local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
-local RUNNING = 15 -- columns for what stands beside a line of what runs or waits
-local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
 local TITLE = 10 -- columns of a title, at least
 local STALLED = 10 -- seconds without anything new, after which that is said
 local FOLDED, OPEN = '│ ', '  ' -- before lines below that of a tool
-local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
 local namespace = vim.api.nvim_create_namespace('aside.view')
 
@@ -42,7 +40,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field context integer tokens that the conversation has; 0 where nobody has counted them
 ---@field window? integer tokens that the model can take
 
----@class aside.View
+---@class (partial) aside.View
 ---@field buf integer
 ---@field message? integer the buffer in which the person writes to it
 ---@field conversation? string
@@ -69,7 +67,7 @@ local View = {
   --- Options of the next turns, set by `:Aside model` and `:Aside mode`; and the mode that is configured.
   choice = {}, ---@type { model?: string, mode?: string, configured?: string }
 }
-View.__index = View
+View.__index = setmetatable(View, { __index = beside })
 
 local views = {} ---@type table<integer, aside.View> by buffer
 
@@ -461,7 +459,7 @@ function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 function View:line(id, text, waits)
   -- The rest of the window shows the state beside the line.
   local whole = text:gsub('`', '')
-  text = self:titled(whole, RUNNING)
+  text = self:titled(whole)
   local known = self.lines[id]
   if known then
     known.running, known.whole, known.beside = true, whole, nil
@@ -487,28 +485,6 @@ end
 --- A line stands for something else from now on.
 function View:rename(from, to)
   self.lines[to], self.lines[from] = self.lines[from] or self.lines[to], nil
-end
-
---- A line's text, cut so that so many columns are left beside it, where there are as many.
----@param whole string
----@param wanted integer
----@return string
-function View:titled(whole, wanted)
-  local beside, width = self:beside()
-  return '`' .. log.short(whole, math.max(width - math.min(wanted, beside) - 3, TITLE)) .. '`'
-end
-
----@param line aside.Line
----@return integer
-function View:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, {})[1] end
-
---- Replaces the text of a line.
----@param line aside.Line
-function View:retitle(line, text)
-  if line.text == text then return end
-  local row = self:row(line)
-  self:change(function() vim.api.nvim_buf_set_text(self.buf, row, 0, row, #line.text, { text }) end)
-  line.text = text
 end
 
 --- Output of a tool, below its line in a fold.
@@ -553,27 +529,6 @@ function View:finish(id, text, highlight)
   self:lay(line)
 end
 
---- Fits a line that is over, and what is said beside it, into the window.
----@param line aside.Line
-function View:lay(line)
-  self:retitle(line, self:titled(line.whole, vim.fn.strdisplaywidth(line.beside) + 1))
-  self:remark(line, line.beside, line.highlight)
-end
-
---- Fits all lines into a window of another width.
-function View:lay_out()
-  local _, width = self:beside()
-  if width == self.laid then return end
-  self.laid = width
-  for _, line in ipairs(self.all_lines) do
-    if line.beside then
-      self:lay(line)
-    else
-      self:retitle(line, self:titled(line.whole, RUNNING))
-    end
-  end
-end
-
 --- Marks whatever runs still as over.
 function View:finish_all(outcome)
   for id, line in pairs(self.lines) do
@@ -586,49 +541,6 @@ end
 function View:has_output(id)
   local line = self.lines[id]
   return line ~= nil and (line.lines > 0 or line.partial ~= '')
-end
-
---- Columns for what stands beside a line.
----@return integer room
----@return integer width of the window
-function View:beside()
-  local win = self:window()
-  local width = win and vim.api.nvim_win_get_width(win) or place_of(self).width --[[@as integer]]
-  return math.min(math.max(BESIDE, math.floor(width * 0.4)), math.floor(width / 2)), width
-end
-
---- The columns beside a line: what its text leaves.
----@param line aside.Line
----@return integer
-function View:room(line)
-  local _, width = self:beside()
-  return math.max(1, width - vim.fn.strdisplaywidth(line.text) - 2)
-end
-
---- Whether all of a text has room beside a line, as its text can be cut.
-function View:has_room(id, text)
-  local line, beside, width = self.lines[id], self:beside()
-  local least = line and math.min(vim.fn.strdisplaywidth(line.whole), math.max(width - beside - 3, TITLE)) + 2 or 0
-  return vim.fn.strdisplaywidth(text) <= width - least - 2
-end
-
---- Says beside a line how it is.
----@param line aside.Line
-function View:remark(line, text, highlight)
-  local virtual = { { ' ' .. log.short(text, self:room(line)), highlight } }
-  vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, { id = line.mark, virt_text = virtual })
-end
-
---- A spinner turns beside what runs; where a person is waited for, nothing turns.
-function View:spin()
-  local now, running = vim.uv.now(), vim.tbl_filter(function(line) return line.running end, vim.tbl_values(self.lines))
-  local waits = vim.iter(running):any(function(line) return line.waits end)
-  for _, line in ipairs(running) do
-    local seconds = math.floor((now - line.started) / 1000)
-    local frame = FRAMES[math.floor(now / 100) % #FRAMES + 1]
-    local text = waits and '…' or frame .. (seconds > 0 and (' %d s'):format(seconds) or '')
-    self:remark(line, line.waits and View.WAITS or text, line.waits and 'AsideWaiting' or 'AsideRunning')
-  end
 end
 
 --- While something runs, writes what comes and turns the spinners.
