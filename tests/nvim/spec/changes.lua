@@ -408,6 +408,17 @@ test('a turn is undone', {
   T.equal(T.text('a.txt') .. '\n', OLD)
 end)
 
+test('a turn that runs still is not undone, and it is said what ends it', {
+  script = '[[reply]]\nfault = { stall = true }',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('it runs', function() return require('aside.turn').running() end)
+  vim.cmd('Aside undo')
+  T.says('the turn runs still; :Aside cancel ends it')
+  vim.cmd('Aside cancel')
+  T.ended()
+end)
+
 test('a file that another program changed is not written over, and nothing is asked', {
   files = { ['a.txt'] = OLD },
 }, function()

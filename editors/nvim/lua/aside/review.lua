@@ -422,7 +422,7 @@ function Review:edit()
   local buf = fill(diff.compose(base, preview.new, all), 'proposal')
   vim.bo[buf].buftype = 'acwrite'
   vim.cmd(('silent! normal! %dGzvzz'):format(line))
-  log.say('write it as it should be; :w shows it as the proposal, :q! leaves it as it was')
+  log.say('edit the right side; :w proposes it so, :q! leaves it as it was')
   local tab, over = vim.api.nvim_get_current_tabpage(), false
   --- Goes back to where the person was, with the change on the screen.
   ---@param text? string what it is to be from now on

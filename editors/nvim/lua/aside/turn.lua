@@ -297,6 +297,7 @@ end
 
 ---@param turn aside.Turn
 local function undo(turn)
+  if turn.running then return log.say('the turn runs still; :Aside cancel ends it', 'WarningMsg') end
   client.request('aside/turn/undo', { turnId = turn.id }, function(result)
     local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'nothing of the turn is left to put back'
