@@ -74,6 +74,8 @@ test('what the samples answer is shown, and each method of the plugin has sample
   T.equal(require('aside.view').visible().conversation, 'c-2f1')
   vim.cmd('Aside steer and this')
   vim.cmd('Aside cancel')
+  local turn = require('aside.turn')
+  turn.complete({ turnId = turn.running().id, outcome = 'cancelled', refusals = {} })
   vim.cmd('Aside undo')
   T.says('put back /home/ada/demo/src/main.rs; what commands of')
   require('aside.turn').resume({ conversationId = 'c-2f1' })
