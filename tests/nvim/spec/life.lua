@@ -165,6 +165,20 @@ say = [{ text = "I went on." }]
   T.equal(T.beside(), { '`Assistant: yes (you)' })
 end)
 
+test('a text that a crash cut off stands there once when its turn goes on', {
+  script = '[[reply]]\nrepeat = true\npiece_delay_ms = 60\nsay = [{ text = "I walk and walk.", pieces = 15 }]',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('a part of it is there', function() return T.page():find('I w') end)
+  vim.uv.kill(T.server(), 'sigkill')
+  T.wait('it can be resumed', function() return T.page():find(':Aside resume goes on.', 1, true) end)
+  T.has(T.page(), 'I w')
+  T.outcomes = {}
+  vim.cmd('Aside resume')
+  T.ended()
+  T.equal(T.page(), '> go\n\nI walk and walk.')
+end)
+
 test('a server that crashes while nothing runs is back, and nothing is to be resumed', { script = ANSWERS }, function()
   T.ask('Aside ask go')
   vim.uv.kill(T.server(), 'sigkill')

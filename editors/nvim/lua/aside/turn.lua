@@ -412,7 +412,7 @@ function M.abandon(why)
   changes.abandon()
   for _, turn in pairs(turns) do
     if turn.running then
-      turn.view:note(why .. ' :Aside resume goes on.')
+      turn.view:break_off(why .. ' :Aside resume goes on.')
       over(turn, 'interrupted')
     end
   end

@@ -60,6 +60,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
 ---@field private steps table<integer, integer> lines that stood there before a step of the last turn
 ---@field turn? string the last turn
+---@field private cut? { step: integer, before: integer } the step of which a part was written when the server ended
 ---@field private timer? uv.uv_timer_t
 ---@field private placed? vim.api.keyset.win_config
 local View = {
@@ -379,7 +380,12 @@ end
 --- A piece of the answer, or of what the model thinks.
 ---@param kind 'text'|'reasoning'
 function View:piece(kind, step, text)
-  local part = kind .. step
+  local part, cut = kind .. step, self.cut
+  self.cut = nil
+  if cut and cut.step == step then
+    self.steps[step] = cut.before
+    self:discard(step)
+  end
   if kind == 'reasoning' then
     local folded, breaks = text:gsub('\n', '\n' .. FOLDED)
     text = (self.tail ~= part and '*thinking*\n' .. FOLDED or '') .. folded
@@ -390,6 +396,14 @@ function View:piece(kind, step, text)
     self.steps[step] = self.tail and vim.api.nvim_buf_line_count(self.buf) or 0
   end
   self:put(part, text)
+end
+
+--- Its server ended. A text of which it wrote a part is written anew when the turn goes on.
+---@param why string
+function View:break_off(why)
+  local step = tonumber((self.tail or ''):match('^%a+(%d+)$')) --[[@as integer?]]
+  self.cut = step and self.below == 0 and { step = step, before = self.steps[step] } or nil
+  self:note(why)
 end
 
 --- Forgets what was shown of a step, with its lines.
@@ -432,7 +446,7 @@ function View:begin_turn(id)
   self.steps = {}
   if id and id == self.turn then return end
   -- Another turn may name its calls as this one did.
-  self.lines = {}
+  self.lines, self.cut = {}, nil
   local spent = self.spent
   self.turn, spent.before = id, spent.before + (spent.turn_cost or 0)
   spent.turn_cost = nil
