@@ -133,13 +133,17 @@ local LATE = tonumber(vim.env.LATE)
 
 --- Holds back what is told of a turn.
 local function hold_back(dispatchers)
-  local told = dispatchers.notification
+  local told, exits, gone = dispatchers.notification, dispatchers.on_exit, false
+  dispatchers.on_exit = function(...)
+    gone = true
+    return exits(...)
+  end
   dispatchers.notification = function(method, params)
     if not vim.startswith(method, 'aside/turn/') then return told(method, params) end
     local sent = M.sent
     vim.defer_fn(function()
-      -- Nothing is told to the next test.
-      if sent == M.sent then told(method, params) end
+      -- A server that ended tells nothing more, and nothing is told to the next test.
+      if sent == M.sent and not gone then told(method, params) end
     end, assert(LATE))
   end
 end
