@@ -75,12 +75,14 @@ say = [{ text = "Steered." }]
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask begin')
   T.prompts(1)
-  vim.cmd('2Aside ask rather this')
+  vim.cmd('2Aside ask rather this, and look at @a.txt')
   T.answered()
   T.choices = { 'Yes' }
   vim.cmd('Aside answer')
   T.ended()
-  T.has(T.page(), '> rather this')
+  T.has(T.page(), '> rather this, and look at @a.txt')
+  T.has(T.page(), '> a.txt, from line 2:\n> \n> two')
+  T.has(T.page(), '> (with a.txt)')
   T.has(T.page(), 'Steered.')
 end)
 

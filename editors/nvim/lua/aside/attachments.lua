@@ -224,15 +224,17 @@ function M.complete(lead)
 end
 
 --- An attachment as a part of a message, for a turn that runs already and takes text alone.
-function M.as_text(item)
+---@param root? string of the turn, from which its tools take paths
+function M.as_text(item, root)
   local name, text, range = item.uri, item.text, item.range
   if not vim.startswith(name, 'untitled:') then name = vim.uri_to_fname(name) end
+  name = root and M.path(name, root) or name
   if range then
     local buf = vim.uri_to_bufnr(item.uri)
     text = table.concat(vim.api.nvim_buf_get_lines(buf, range.start.line, range['end'].line + 1, false), '\n')
     name = ('%s, from line %d'):format(name, range.start.line + 1)
   end
-  return text and ('\n\n%s:\n\n%s'):format(name, text) or '\n\n' .. name
+  return text and ('\n\n%s:\n\n%s'):format(name, text) or ('\n\n(with %s)'):format(name)
 end
 
 return M

@@ -16,6 +16,7 @@ local M = {}
 ---@field view aside.View
 ---@field running boolean
 ---@field unfit? string
+---@field root? string the folder that it works in; nil where it began elsewhere
 ---@field changed table<string, true> names of the files that it changed
 ---@field begun string the time, as the server tells times
 ---@field done? fun(outcome: string, structured?: table)
@@ -166,7 +167,7 @@ local function start(ask, root)
   require('aside.prompt').remember(view.conversation)
   if not view.hidden and not require('aside.pane').take(view) then view:show() end
   local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
-  turn.done, turn.unfit = ask.done, ask.unfit
+  turn.done, turn.unfit, turn.root = ask.done, ask.unfit, root
   client.request('aside/turn/start', {
     message = ask.message,
     attachments = ask.attachments,
@@ -193,7 +194,8 @@ function M.ask(ask)
     if ask.done then ask.done('failed') end
   end
   local function steer(turn)
-    local more = vim.tbl_map(attachments.as_text, ask.attachments or {})
+    local function as_text(item) return attachments.as_text(item, turn.root) end
+    local more = vim.tbl_map(as_text, ask.attachments or {})
     turn.view:show()
     local params = { turnId = turn.id, message = ask.message .. table.concat(more) }
     client.request('aside/turn/steer', params, nil, function(err)
