@@ -74,8 +74,10 @@ await test('an answer grows on the screen while it is written, at each speed of 
   await ask('Tell me slowly');
   const ends = await watch(page.locator('body'), '.review-widget .comment-body');
   await see(thread, 'works');
+  await thread.locator('.review-comment').nth(1).evaluate((it) => (it.dataset.same = 'it'));
   await done(1);
   const told = await ends(25);
+  assert.equal(await thread.locator('[data-same]').count(), 1, 'it is drawn where it is, not from nothing');
   assert.equal(await page.locator('.comments-panel').count(), 0, 'no panel lies over it');
   const { hidden, height, visible } = await inView();
   assert.equal(hidden, 0, 'no inner box scrolls');

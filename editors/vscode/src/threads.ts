@@ -310,7 +310,10 @@ function notesOf(turn: Turn, root: vscode.Uri | undefined): Note[] {
   const { parts, outcome } = turn.text;
   if (written && outcome && written.count === parts.length && written.outcome === outcome)
     return written.notes;
-  const notes = [note(turn.message || '(resumed)', YOU), answerNote(turn.text, root)];
+  const [said, answer] = [note(turn.message || '(resumed)', YOU), answerNote(turn.text, root)];
+  // VS Code draws a note that is the same object where it is, and a new one from nothing.
+  const notes = written ? written.notes : [said, answer];
+  Object.assign(notes[1]!, answer);
   WRITTEN.set(turn, { notes, count: parts.length, outcome });
   return notes;
 }
