@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf, moved } from 'source/blocks';
 import { keptWith, toHand } from 'source/entered';
-import { boxed, escaped, fenced, harmless, isLong, traced, visible } from 'source/text';
+import { boxed, escaped, fenced, harmless, isLong, titled, traced, visible, worded } from 'source/text';
 import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
@@ -49,6 +49,14 @@ assert.equal(harmless('~~~\n![x](y)\n~~~ \n![x](y)'), '~~~\n![x](y)\n~~~ \n!\u20
 assert.equal(visible('a\u202eb\u001b[31m\r\n\tc'), 'a\\u{202e}b\\u{1b}[31m\n\tc');
 assert.equal(escaped('rm *.md\n[x](command:y)'), 'rm \\*\\.md \\[x\\]\\(command:y\\)');
 assert.equal(fenced('a\n```\nb'), '````text\na\n```\nb\n````');
+
+// What a sentence has between backticks is code, and nothing of it is markdown.
+assert.equal(worded('Run `aside mcp list` *again*, or `a_b`.'), 'Run `aside mcp list` \\*again\\*, or `a_b`\\.');
+assert.equal(worded('a ` [x](command:y) ``'), 'a \\` \\[x\\]\\(command:y\\) \\`\\`');
+assert.equal(worded('`a\u202eb`'), '`a\\u{202e}b`');
+assert.equal(titled('Run `echo *.md`?'), 'Run `echo *.md`?');
+assert.equal(titled('Run `echo `date` ``x```'), 'Run ``` echo `date` ``x`` ```');
+assert.equal(titled('Edit a_b.md'), 'Edit a\\_b\\.md');
 
 // What fits into a message box, and how its lines keep their indent there.
 assert.deepEqual(['a\n'.repeat(20), `${'x'.repeat(80)}\n`.repeat(19), `${'牛'.repeat(40)}\n`.repeat(19)].map(isLong), [true, false, false]);

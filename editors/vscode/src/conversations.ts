@@ -42,7 +42,7 @@ export class Conversations
     item.id = conversationId;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
-    item.description = new Date(updatedAt).toLocaleDateString();
+    item.description = when(new Date(updatedAt));
     item.command = {
       command: 'aside.openConversation',
       title: 'Open',
@@ -114,6 +114,14 @@ export class Conversations
     });
     return nextCursor ? [...items, ...(await this.list(nextCursor))] : items;
   }
+}
+
+/** The day, and of today the time: several may have the same title, one a fork of the other. */
+function when(at: Date): string {
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday
+    ? at.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
+    : at.toLocaleDateString();
 }
 
 /** Title, status and cost of a conversation. */

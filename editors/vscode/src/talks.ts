@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { LACKING, lacksModel, type Keys } from './keys';
 import type { Choices } from './pickers';
 import type { Server } from './server';
-import { escaped, sentence } from './text';
+import { escaped, sentence, worded } from './text';
 import { TurnText } from './turnText';
 import type { Attachment } from './wire';
 
@@ -111,7 +111,7 @@ export class Talks {
     } catch (error) {
       const lacks = lacksModel(error);
       const why = lacks && this.choices.lacksModel ? LACKING : sentence(error);
-      turn.text.note(`**${escaped(why)}**`);
+      turn.text.note(`**${worded(why)}**`);
       turn.text.outcome = 'failed';
       if (lacks) void this.goOn(turn.id, this.keys.lead(why));
     }

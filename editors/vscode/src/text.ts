@@ -44,6 +44,26 @@ export const escaped = (text: string): string =>
     .replace(/\s+/g, ' ')
     .replace(/[\\`*_{}[\]()#+\-.!<>|~&]/g, '\\$&');
 
+/** One line of text, in which what stands between backticks is code, as markdown. */
+export const worded = (text: string): string =>
+  text
+    .split(/(`[^`\s](?:[^`]*[^`\s])?`)/)
+    .map((it, at) => (at % 2 ? code(it.slice(1, -1)) : escaped(it)))
+    .join('');
+
+/** The title of a call as markdown. Its code goes to the last backtick, since a command may have some. */
+export function titled(title: string): string {
+  const [, before, within, after] = /^([^`]*)`([^]*)`([^`]*)$/.exec(title) ?? [];
+  if (within === undefined) return escaped(title);
+  return `${escaped(before!)}${code(within)}${escaped(after!)}`;
+}
+
+function code(text: string): string {
+  const line = visible(text).replace(/\s+/g, ' ');
+  const ticks = '`'.repeat(Math.max(0, ...(line.match(/`+/g) ?? []).map((it) => it.length)) + 1);
+  return /^`|`$/.test(line) ? `${ticks} ${line} ${ticks}` : `${ticks}${line}${ticks}`;
+}
+
 /** A text of several lines as a block of code. Without a language it would get the colours of the document's language. */
 export function fenced(text: string, language = 'text'): string {
   const ticks = text.match(/`{3,}/g) ?? [];

@@ -7,7 +7,7 @@ import { Follow } from './follow';
 import { offers, typedAnswer } from './offers';
 import { isChange, type Prompts } from './prompts';
 import type { Talk, Talks, Turn } from './talks';
-import { escaped, fenced, harmless, visible } from './text';
+import { escaped, fenced, harmless, titled, visible } from './text';
 import { spent, summed, type TurnText } from './turnText';
 import { details, question } from './widgets';
 import type { Attachment, Prompt } from './wire';
@@ -330,7 +330,7 @@ function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
 /** A prompt that waits, with its actions in the note's title. */
 function promptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context, label } = prompt;
-  const body = [`**${escaped(question(prompt))}**`];
+  const body = [`**${titled(question(prompt))}**`];
   if (preview?.kind === 'diff')
     body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
   else if (kind !== 'question') body.push(fenced(details(prompt)));

@@ -1,5 +1,5 @@
 // What a turn said and did, part by part, and the same as markdown.
-import { counted, escaped, fenced } from './text';
+import { counted, escaped, fenced, titled, worded } from './text';
 import type { Outcome, TurnCompleted, Update, Usage } from './wire';
 
 type CallStatus = Extract<Update, { kind: 'toolResult' }>['status'] | 'waiting' | 'running';
@@ -101,10 +101,10 @@ export class TurnText {
             (it) => it.kind === 'note' || it.step !== update.discardStep,
           );
         return this.note(
-          `*${escaped(update.reason.replace(/\.?$/, '.'))} The request is sent again in ${counted(Math.ceil(update.afterMs / 1000), 'second')}.*`,
+          `*${worded(update.reason.replace(/\.?$/, '.'))} The request is sent again in ${counted(Math.ceil(update.afterMs / 1000), 'second')}.*`,
         );
       case 'notice':
-        return this.note(`*${escaped(update.text)}*`);
+        return this.note(`*${worded(update.text)}*`);
       case 'usage':
         return this.spend(update);
       case 'summary':
@@ -122,8 +122,8 @@ export class TurnText {
   complete({ outcome, error, refusals, usage }: TurnCompleted): void {
     this.outcome = outcome;
     this.usage = usage;
-    for (const { text } of refusals) this.note(`⊘ ${escaped(text)}`);
-    if (error) this.note(`**${escaped(error.message)}**`);
+    for (const { text } of refusals) this.note(`⊘ ${worded(text)}`);
+    if (error) this.note(`**${worded(error.message)}**`);
   }
 
   note(text: string, isBelow = true): void {
@@ -220,13 +220,13 @@ function called({ status, exitStatus, title, diff, problem, output }: Call): str
   const more = lines.length - LAST_LINES;
   const before = more > 0 ? `… ${counted(more, 'line')} more\n` : '';
   const below = diff
-    ? `${fenced(diff, 'diff')}\n\n${escaped(problem ?? '')}`
+    ? `${fenced(diff, 'diff')}\n\n${worded(problem ?? '')}`
     : problem
-      ? escaped(problem)
+      ? worded(problem)
       : lines[0] || more > 0
         ? fenced(before + lines.slice(-LAST_LINES).join('\n'))
         : '';
-  return `- ${sign} ${escaped(title)}${exitStatus ? ` (exit status ${exitStatus})` : ''}\n\n${below}`;
+  return `- ${sign} ${titled(title)}${exitStatus ? ` (exit status ${exitStatus})` : ''}\n\n${below}`;
 }
 
 /** A diff without the two lines that name its file, which the call's title names. */

@@ -92,7 +92,7 @@ export class TurnElement {
     const sign = exitStatus ? SIGNS.error : SIGNS[status];
     const element = make('div', `call ${exitStatus ? 'error' : status}`);
     element.append(make('div', 'title', `${sign} `, ...coded(title), failed));
-    if (problem) element.append(make('div', 'problem', problem));
+    if (problem) element.append(make('div', 'problem', ...ticked(problem)));
     if (call.diff) element.append(folded(counts(call.diff), diff(call.diff), true));
     const lines = output.trimEnd().split('\n');
     if (!output.trimEnd()) return element;
@@ -123,6 +123,10 @@ function coded(title: string): (Node | string)[] {
   const [, before = title, code, after = ''] = /^([^`]*)`([^]*)`([^`]*)$/.exec(title) ?? [];
   return code === undefined ? [title] : [before, make('code', '', code), after];
 }
+
+/** A sentence, with what stands between two backticks as code. */
+const ticked = (text: string): (Node | string)[] =>
+  text.split(/(`[^`\s](?:[^`]*[^`\s])?`)/).map((it, at) => (at % 2 ? make('code', '', it.slice(1, -1)) : it));
 
 function folded(title: string, content: HTMLElement, open = false): HTMLDetailsElement {
   const summary = make('summary', '', title);
