@@ -37,6 +37,8 @@ pub struct StatedAbilities {
     pub reasoning_off: Option<bool>,
     /// Whether reasoning between calls has to be requested.
     pub interleaves: Option<bool>,
+    /// Whether its provider is asked for summaries of long conversations in a form of its own.
+    pub compaction: Option<bool>,
     /// Words for its reasoning effort, from little to much.
     pub efforts: Option<Vec<String>>,
     /// Prices of the model.

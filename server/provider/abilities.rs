@@ -35,6 +35,8 @@ pub struct Abilities {
     pub reasoning_off: bool,
     /// Whether reasoning between calls needs a header of its own (Anthropic's interleaved thinking).
     pub interleaves: bool,
+    /// Whether the provider makes summaries of conversations in a form of its own.
+    pub compaction: bool,
     /// Supported reasoning efforts, from least to most.
     pub efforts: Vec<String>,
     /// Prices in US dollars, if known.
@@ -57,6 +59,17 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// The sum with the counts of another request.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            cache_write_long: self.cache_write_long.saturating_add(other.cache_write_long),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
     /// Converts the counts to [`Usage`], with the cost if prices are known.
     pub(super) fn usage(&self, prices: Option<&Prices>) -> Usage {
         Usage {
@@ -106,6 +119,7 @@ impl Default for Abilities {
             reasoning: ReasoningKind::None,
             reasoning_off: true,
             interleaves: false,
+            compaction: false,
             efforts: Vec::new(),
             prices: None,
         }
@@ -133,6 +147,7 @@ impl Abilities {
         set(&mut self.reasoning, stated.reasoning.as_ref());
         set(&mut self.reasoning_off, stated.reasoning_off.as_ref());
         set(&mut self.interleaves, stated.interleaves.as_ref());
+        set(&mut self.compaction, stated.compaction.as_ref());
         set(&mut self.efforts, stated.efforts.as_ref());
         if stated.prices.is_some() {
             self.prices.clone_from(&stated.prices);

@@ -43,6 +43,10 @@ pub(super) struct RequestContents<'a> {
     pub(super) without: &'a BTreeSet<Feature>,
     /// Parts that the model refused by their names.
     pub(super) left_out: &'a BTreeSet<LeftOut>,
+    /// Whether a summary in the provider's own form is asked for.
+    pub(super) compacts: bool,
+    /// Whether the conversation begins with such a summary.
+    pub(super) is_compacted: bool,
     /// Id of the conversation, the same in all of its requests.
     pub(super) conversation: &'a str,
     /// Reads the images and PDFs attached to the conversation.
@@ -137,6 +141,12 @@ pub(super) trait WireApi: Send + Sync {
     /// Appends the items of one request or one response to the history. If `native`, items from this provider go back
     /// verbatim. Otherwise reasoning is left out and the rest is sent in neutral form.
     fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder);
+
+    /// Appends a summary in the API's own form, as the provider sent it.
+    fn summary(&self, opaque: &str, out: &mut Encoder) {
+        out.element();
+        out.raw(opaque);
+    }
 
     /// The end of the body after the history, without the last `}`.
     fn closing(&self, _ask: &RequestContents<'_>) -> String {

@@ -198,7 +198,10 @@ impl Prefix {
         let mut added = Vec::new();
         for link in new {
             let mut out = Encoder::new(self.begun, self.last);
-            api.encode(&link.items, link.epoch == self.epoch, ask, &mut out);
+            match transcript.native(link) {
+                Some(native) => api.summary(&native.opaque, &mut out),
+                None => api.encode(&link.items, link.epoch == self.epoch, ask, &mut out),
+            }
             note_calls(&link.items, &mut self.calls);
             self.last = out.last;
             self.after = out.after.take();
@@ -312,7 +315,7 @@ fn said(item: &response::Item) -> Item {
     let (text, opaque) = (item.text.clone(), item.opaque.clone());
     match &item.kind {
         Kind::Text => Item::Text { text, opaque },
-        Kind::Reasoning | Kind::Opaque => Item::Reasoning { text, opaque },
+        Kind::Reasoning | Kind::Compaction | Kind::Opaque => Item::Reasoning { text, opaque },
         Kind::ToolCall { id, name } => Item::ToolCall {
             call: CallKey(0),
             id: id.clone(),

@@ -40,6 +40,7 @@ pub fn flatten(
     let link = Link {
         previous: None,
         items: std::iter::once(begin).chain(texts).map(user).collect(),
+        native: None,
         turn: 1,
         epoch: 0,
     };

@@ -105,6 +105,8 @@ fn ask<'a>(options: &'a ModelOptions, request: &'a ModelRequest) -> RequestConte
         schema: request.schema.as_ref(),
         without: &request.without,
         left_out: &request.left_out,
+        compacts: request.compacts,
+        is_compacted: request.transcript.is_native,
         conversation: request.shared.conversation(),
         media: request.shared.media(),
     }

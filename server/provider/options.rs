@@ -55,6 +55,7 @@ impl ModelOptions {
             image_bytes,
             documents,
             context_window,
+            compaction,
             ..
         } = self.abilities;
         Model {
@@ -68,6 +69,7 @@ impl ModelOptions {
             documents,
             context_window,
             compacts_at: self.compacts_at(),
+            compacts_natively: compaction,
         }
     }
 

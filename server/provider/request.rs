@@ -41,6 +41,8 @@ pub struct ModelRequest {
     pub shared: Arc<SharedBody>,
     /// Messages that an inquiry adds; empty for the turn's own request.
     pub messages: Vec<Message>,
+    /// Whether the provider is asked for a summary in its own form.
+    pub compacts: bool,
     /// Strategy of the inquiry, if this is one.
     pub inquiry: Option<Strategy>,
     /// Tool choice of the request.

@@ -109,6 +109,26 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     ("model_not_found", M::UnknownModel),
     ("invalid_model", M::UnknownModel),
     ("invalid_encrypted_content", M::Refused(Feature::History)),
+    // The summary that the conversation begins with is not taken; without it the model reads the text.
+    ("compaction_block_ambiguous", M::Refused(Feature::History)),
+    ("compaction_block_misplaced", M::Refused(Feature::History)),
+    (
+        "compaction_block_content_mismatch",
+        M::Refused(Feature::History),
+    ),
+    (
+        "compaction_block_signature_invalid",
+        M::Refused(Feature::History),
+    ),
+    (
+        "compaction_tool_changes_mismatch",
+        M::Refused(Feature::History),
+    ),
+    ("compaction_unavailable", M::Overload),
+    // Another summary may be made of this conversation, or of a longer one.
+    ("compaction_incomplete_turn", M::Other),
+    ("compaction_nothing_to_summarize", M::Other),
+    ("compaction_too_many_tool_references", M::Other),
     ("content_filter", M::Refusal),
     ("content_policy_violation", M::Refusal),
     ("invalid_prompt", M::Refusal),
@@ -133,6 +153,12 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     (&["invalid model"], M::UnknownModel),
     (&["does not support tools"], M::NoTools),
     (&["support tool use"], M::NoTools),
+    (&["compaction_trigger"], M::Refused(Feature::Compaction)),
+    // A summary in the history, not the request for one.
+    (&["compaction", "block"], M::Refused(Feature::History)),
+    (&["compaction", "messages."], M::Refused(Feature::History)),
+    (&["compaction", "input["], M::Refused(Feature::History)),
+    (&["compaction"], M::Refused(Feature::Compaction)),
     // These mention reasoning, but concern the history.
     (&["signature", "thinking"], M::Refused(Feature::History)),
     (&["thought_signature"], M::Refused(Feature::History)),
@@ -551,6 +577,7 @@ fn feature_name(feature: Feature) -> &'static str {
         Feature::ParallelCalls => "the option for parallel calls",
         Feature::MaxCompletionTokens => "the limit of output tokens",
         Feature::CacheHint => "the cache hint",
+        Feature::Compaction => "the request for a summary in its own form",
     }
 }
 

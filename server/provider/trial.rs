@@ -8,7 +8,7 @@ use aside_turn::{
     record::{CallEnd, CallKey, DirectiveKind, Event, Vocabulary as _},
     response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
     rules::{LeftOut, ToolChoice},
-    transcript::Transcript,
+    transcript::{Fork, Transcript},
 };
 use serde_json::{Value, json};
 
@@ -59,6 +59,7 @@ pub(super) struct ProviderTrial {
     pub(super) without: BTreeSet<Feature>,
     pub(super) left_out: BTreeSet<LeftOut>,
     pub(super) messages: Vec<Message>,
+    pub(super) compacts: bool,
     pub(super) transcript: Transcript,
     pub(super) shared: SharedBody,
     calls: u32,
@@ -80,6 +81,7 @@ impl ProviderTrial {
             without: BTreeSet::new(),
             left_out: BTreeSet::new(),
             messages: Vec::new(),
+            compacts: false,
             transcript,
             shared: SharedBody::new("conv-5f1c"),
             calls: 0,
@@ -160,7 +162,9 @@ impl ProviderTrial {
             } = item.clone();
             let event = match kind {
                 Kind::Text => Event::Text { text, opaque },
-                Kind::Reasoning | Kind::Opaque if complete => Event::Reasoning { text, opaque },
+                Kind::Reasoning | Kind::Compaction | Kind::Opaque if complete => {
+                    Event::Reasoning { text, opaque }
+                }
                 Kind::ToolCall { id, name } if complete => {
                     self.calls += 1;
                     Event::ToolCall {
@@ -200,7 +204,7 @@ impl ProviderTrial {
 
     /// The body of the next request, as bytes.
     pub(super) fn bytes(&self, api: &dyn WireApi) -> Vec<u8> {
-        let fork = self.transcript.fork();
+        let fork = self.fork();
         let body = self
             .shared
             .body(api, &self.ask(), &self.head, &fork, &self.messages);
@@ -272,6 +276,19 @@ impl ProviderTrial {
         }
     }
 
+    /// The conversation as the model is sent it.
+    fn fork(&self) -> Fork {
+        let reads = !self.without.contains(&Feature::History);
+        let fork = self
+            .transcript
+            .fork()
+            .read_by(&self.options.id(), reads, None);
+        match self.compacts {
+            true => fork.before_response(),
+            false => fork,
+        }
+    }
+
     /// Contents of the next request besides the conversation.
     pub(super) fn ask(&self) -> RequestContents<'_> {
         RequestContents {
@@ -282,6 +299,8 @@ impl ProviderTrial {
             schema: self.schema.as_ref(),
             without: &self.without,
             left_out: &self.left_out,
+            compacts: self.compacts,
+            is_compacted: self.fork().is_native,
             conversation: "conv-5f1c",
             media: self.shared.media(),
         }

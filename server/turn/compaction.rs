@@ -5,9 +5,10 @@ use crate::{
     history::fullness::{BYTES_A_TOKEN, Fullness},
     input::{RequestId, Time},
     model::{
-        response::{Finish, Item, Kind, Response, Usage},
+        response::{FailureClass, Feature, Finish, Item, Kind, Response, Usage},
         retry::Retries,
     },
+    record::NativeSummary,
     rules::{CompactionRule, Rules, ToolChoice},
 };
 
@@ -18,6 +19,8 @@ pub(crate) struct Compacting {
     /// Options of the request that waits for it, or of the one that would be next.
     pub(crate) sending: Sending,
     pub(crate) messages: Vec<Message>,
+    /// Whether the provider is asked for a summary in its own form, without the messages.
+    pub(crate) is_native: bool,
     pub(crate) response: Response,
     pub(crate) retries: Retries,
     /// Time of the retry, if the request failed.
@@ -27,6 +30,17 @@ pub(crate) struct Compacting {
     pub(crate) by_hand: bool,
     /// Tokens of all its requests.
     pub(crate) spent: Usage,
+}
+
+/// A summary that can stand for the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MadeSummary {
+    /// The text; empty if nobody but the provider can read it.
+    pub(crate) text: String,
+    /// The same in the provider's own form.
+    pub(crate) native: Option<NativeSummary>,
+    /// Tokens of it.
+    pub(crate) tokens: u64,
 }
 
 /// Fault of a reply that was to be a summary.
@@ -64,12 +78,55 @@ pub(crate) fn options(sending: &Sending) -> (ToolChoice, bool) {
     (choice, sending.reasoning)
 }
 
+/// Whether the provider of this model is asked for a summary in its own form. Words of the user would take the place of
+/// its outline there, and not add to it.
+pub(crate) fn is_native(fullness: &Fullness, rules: &Rules, words: Option<&str>) -> bool {
+    let model = &rules.model;
+    let refused = rules.refused_by(&model.id);
+    let does_without = [Feature::Compaction, Feature::History];
+    let takes = does_without
+        .iter()
+        .all(|feature| !refused.contains(feature));
+    model.compacts_natively && takes && fullness.reads_native(&model.id) && words.is_none()
+}
+
+/// Whether a request failed for a reason that says nothing of the conversation or its model.
+pub(crate) fn is_passing(class: &FailureClass) -> bool {
+    matches!(
+        class,
+        FailureClass::Rate
+            | FailureClass::Overload
+            | FailureClass::Transient
+            | FailureClass::Broken
+    )
+}
+
+/// The summary in the provider's own form that a response of `model` has, of at most `most` tokens; none unless it is the
+/// only one, whole and short enough.
+pub(crate) fn native_summary(response: &Response, model: &str, most: u64) -> Option<MadeSummary> {
+    let is_summary = |item: &&Item| item.kind == Kind::Compaction;
+    let mut summaries = response.items.iter().filter(is_summary);
+    let (only, None) = (summaries.next()?, summaries.next()) else {
+        return None;
+    };
+    let opaque = only.opaque.clone().filter(|_| only.complete)?;
+    let tokens = only.text.len() as u64 / BYTES_A_TOKEN;
+    (tokens <= most).then(|| MadeSummary {
+        text: only.text.trim().to_owned(),
+        native: Some(NativeSummary {
+            model: model.to_owned(),
+            opaque,
+        }),
+        tokens: response.usage.output,
+    })
+}
+
 /// The summary in a response, of at most `most` tokens.
 pub(crate) fn summary(
     response: &Response,
     finish: &Finish,
     most: u64,
-) -> Result<String, SummaryFault> {
+) -> Result<MadeSummary, SummaryFault> {
     let is_call = |kind: &Kind| matches!(kind, Kind::ToolCall { .. });
     if response.items.iter().any(|item| is_call(&item.kind)) {
         return Err(SummaryFault::Call);
@@ -82,10 +139,15 @@ pub(crate) fn summary(
     if text.is_empty() {
         return Err(SummaryFault::Empty);
     }
-    if text.len() as u64 / BYTES_A_TOKEN > most {
+    let tokens = text.len() as u64 / BYTES_A_TOKEN;
+    if tokens > most {
         return Err(SummaryFault::Long);
     }
-    Ok(text.to_owned())
+    Ok(MadeSummary {
+        text: text.to_owned(),
+        native: None,
+        tokens,
+    })
 }
 
 /// A result for every complete call of a reply, none of which was run.

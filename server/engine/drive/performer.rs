@@ -19,6 +19,8 @@ use aside_turn::{
     input::Input,
     question::Answer,
     record::{CallKey, Event, Outcome, Refused},
+    rules::{Feature, Model},
+    transcript::Fork,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -196,9 +198,10 @@ impl Performer {
         let mut provider = self.provider.clone();
         let mut sent = ModelRequest {
             head: self.head.clone(),
-            transcript: self.transcript.here().fork(),
+            transcript: self.own_fork(&without),
             shared: self.shared.clone(),
             messages: Vec::new(),
+            compacts: false,
             inquiry: None,
             tool_choice,
             reasoning,
@@ -211,8 +214,12 @@ impl Performer {
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
             RequestKind::Compaction(messages) => {
-                sent.transcript = self.transcript.here().fork_before_calls();
+                sent.transcript = sent.transcript.before_calls();
                 sent.messages = messages;
+            }
+            RequestKind::NativeCompaction => {
+                sent.transcript = sent.transcript.before_response();
+                sent.compacts = true;
             }
             RequestKind::Inquiry(ask) => {
                 self.trace.ask(&ask);
@@ -222,9 +229,11 @@ impl Performer {
                         Ok(found) => found,
                         Err(text) => return self.tasks.fail(id, text),
                     };
-                    let window = found.provider.model().context_window;
+                    let model = found.provider.model();
+                    // It is told everything as text.
+                    let transcript = self.fork_for(model, false);
                     (sent.transcript, sent.messages) =
-                        flatten(&sent.transcript, &sent.messages, window);
+                        flatten(&transcript, &sent.messages, model.context_window);
                     sent.shared = Arc::new(SharedBody::new(self.shared.conversation()));
                     sent.head = found.head;
                     provider = found.provider;
@@ -234,6 +243,20 @@ impl Performer {
             }
         }
         self.tasks.request(id, provider, sent);
+    }
+
+    /// The conversation as the turn's own model is sent it.
+    fn own_fork(&self, without: &BTreeSet<Feature>) -> Fork {
+        let model = self.provider.model();
+        let fullness = self.transcript.here().fullness();
+        let reads = fullness.reads_native(&model.id) && !without.contains(&Feature::History);
+        self.fork_for(model, reads)
+    }
+
+    /// The conversation as this model is sent it. `reads` says whether it takes summaries of its own back.
+    fn fork_for(&self, model: &Model, reads: bool) -> Fork {
+        let fork = self.transcript.here().fork();
+        fork.read_by(&model.id, reads, model.context_window)
     }
 
     fn check(&mut self, text: String) {

@@ -35,6 +35,7 @@ impl StreamedBlock {
         block.kind = match block.text_of("type").as_str() {
             "text" => Kind::Text,
             "thinking" => Kind::Reasoning,
+            "compaction" => Kind::Compaction,
             "tool_use" => Kind::ToolCall {
                 id: block.text_of("id"),
                 name: block.text_of("name"),
@@ -49,6 +50,7 @@ impl StreamedBlock {
         let text = match self.kind {
             Kind::Text => self.text_of("text"),
             Kind::Reasoning => self.text_of("thinking"),
+            Kind::Compaction => self.text_of("content"),
             _ => return None,
         };
         Some(text).filter(|text| !text.is_empty())
@@ -72,7 +74,9 @@ impl StreamedBlock {
                     self.add_to(name, text);
                     if matches!(
                         (&self.kind, name),
-                        (Kind::Text, "text") | (Kind::Reasoning, "thinking")
+                        (Kind::Text, "text")
+                            | (Kind::Reasoning, "thinking")
+                            | (Kind::Compaction, "content")
                     ) {
                         shown = Some(text.clone());
                     }
@@ -116,13 +120,17 @@ impl StreamedBlock {
         self.opaque()
     }
 
-    /// The whole block as JSON, if it holds more than its text.
+    /// The whole block as JSON, if it holds more than its text. A summary that says nothing is none.
     pub(super) fn opaque(mut self) -> Option<String> {
         self.assemble();
+        let says = |name: &str| !self.text_of(name).trim().is_empty();
+        if self.kind == Kind::Compaction && !says("content") && !says("encrypted_content") {
+            return None;
+        }
         let said: &[&str] = match &self.kind {
             Kind::Text => &["type", "text"],
             Kind::ToolCall { .. } => &["type", "id", "name", "input"],
-            Kind::Reasoning | Kind::Opaque => &[],
+            Kind::Reasoning | Kind::Compaction | Kind::Opaque => &[],
         };
         let more = self.members.iter().any(|(name, raw)| {
             !said.contains(&name.as_str()) && !matches!(raw.get(), "null" | "[]")

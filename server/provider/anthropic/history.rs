@@ -72,6 +72,12 @@ pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
     out.last = Role::Assistant;
 }
 
+/// Encodes a summary of the model as the first message.
+pub(super) fn summary(opaque: &str, out: &mut Encoder) {
+    message("assistant", &[EncodedBlock::new(opaque.to_owned())], out);
+    out.last = Role::Assistant;
+}
+
 fn message(role: &str, blocks: &[EncodedBlock], out: &mut Encoder) {
     let last = blocks.iter().rposition(|block| block.cacheable);
     out.element();

@@ -62,6 +62,7 @@ fn abilities(model: &Value) -> StatedAbilities {
             supported(&can["thinking"]),
         ),
         reasoning_off: supported(&types["disabled"]),
+        compaction: supported(&can["compaction"]),
         efforts,
         ..StatedAbilities::default()
     }

@@ -32,6 +32,8 @@ const VERSION: &str = "2026-10-21";
 
 /// Beta header that lets models think between calls which otherwise think only before the first.
 const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
+/// Beta header of requests for a summary, and of those that begin with one.
+const COMPACTION: &str = "compact-2026-09-04";
 
 /// The Messages API. The key goes into the header `x-api-key`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,9 +55,18 @@ impl WireApi for Anthropic {
         if let Some(ask) = ask {
             let stream = HeaderValue::from_static("text/event-stream");
             headers.insert(header::ACCEPT, stream);
-            if ask.options.abilities.interleaves && reasoning::is_budgeted(ask) {
-                let beta = HeaderValue::from_static(INTERLEAVED_THINKING);
-                headers.insert(HeaderName::from_static("anthropic-beta"), beta);
+            let interleaves = ask.options.abilities.interleaves && reasoning::is_budgeted(ask);
+            let betas = [
+                (interleaves, INTERLEAVED_THINKING),
+                (ask.compacts || ask.is_compacted, COMPACTION),
+            ];
+            let betas = betas.into_iter().filter(|(is_needed, _)| *is_needed);
+            let betas: Vec<&str> = betas.map(|(_, beta)| beta).collect();
+            if let Some(value) = HeaderValue::from_str(&betas.join(","))
+                .ok()
+                .filter(|value| !value.is_empty())
+            {
+                headers.insert(HeaderName::from_static("anthropic-beta"), value);
             }
         }
         headers
@@ -76,6 +87,9 @@ impl WireApi for Anthropic {
         }
         if let Some(choice) = tool_choice(ask) {
             add("tool_choice", choice);
+        }
+        if ask.compacts {
+            add("compaction", json!({"type": "summarize"}));
         }
         let text = Value::Object(members).to_string();
         format!("{},", &text[1..text.len() - 1])
@@ -109,6 +123,10 @@ impl WireApi for Anthropic {
         } else {
             history::user(items, ask, out);
         }
+    }
+
+    fn summary(&self, opaque: &str, out: &mut Encoder) {
+        history::summary(opaque, out);
     }
 
     fn breakpoint(&self, ask: &RequestContents<'_>) -> Option<String> {

@@ -192,7 +192,7 @@ impl AnthropicDecoder {
             Some("end_turn" | "tool_use") | None if malformed => Finish::MalformedCall,
             Some("tool_use") => Finish::ToolUse,
             None if !self.calls.is_empty() => Finish::ToolUse,
-            Some("end_turn") | None => Finish::Stop,
+            Some("end_turn" | "compaction") | None => Finish::Stop,
             Some("max_tokens") => Finish::MaxTokens,
             Some("stop_sequence") => Finish::StopSequence,
             Some("pause_turn") => Finish::Pause,

@@ -16,6 +16,8 @@ pub(super) struct Tally {
     /// The part of `cache_write` that is kept for an hour.
     cache_write_long: u64,
     output: u64,
+    /// Tokens of a summary, which the other counts leave out.
+    summary: Tokens,
 }
 
 impl Tally {
@@ -27,6 +29,7 @@ impl Tally {
             cache_write: 0,
             cache_write_long: 0,
             output: 0,
+            summary: Tokens::default(),
         }
     }
 
@@ -39,6 +42,9 @@ impl Tally {
         let long = &usage["cache_creation"]["ephemeral_1h_input_tokens"];
         set(&mut self.cache_write_long, long);
         set(&mut self.output, &usage["output_tokens"]);
+        if let Some(summary) = summary(usage) {
+            self.summary = summary;
+        }
         let long = self.cache_write_long.min(self.cache_write);
         let tokens = Tokens {
             input: self.input,
@@ -47,6 +53,25 @@ impl Tally {
             cache_write_long: long,
             output: self.output,
         };
-        tokens.usage(self.prices.as_ref())
+        tokens.plus(&self.summary).usage(self.prices.as_ref())
     }
+}
+
+/// Tokens of the summaries that a `usage` member tells of apart.
+fn summary(usage: &Value) -> Option<Tokens> {
+    let parts = usage["iterations"].as_array()?;
+    let summaries = parts.iter().filter(|one| one["type"] == "compaction");
+    let tokens = |one: &Value| {
+        let count = |value: &Value| value.as_u64().unwrap_or(0);
+        let written = count(&one["cache_creation_input_tokens"]);
+        let long = count(&one["cache_creation"]["ephemeral_1h_input_tokens"]).min(written);
+        Tokens {
+            input: count(&one["input_tokens"]),
+            cache_read: count(&one["cache_read_input_tokens"]),
+            cache_write: written - long,
+            cache_write_long: long,
+            output: count(&one["output_tokens"]),
+        }
+    };
+    Some(summaries.fold(Tokens::default(), |sum, one| sum.plus(&tokens(one))))
 }

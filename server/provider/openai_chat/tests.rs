@@ -67,6 +67,7 @@ fn shown(pieces: &[Piece]) -> String {
             Kind::Text => format!("{slot} text"),
             Kind::Reasoning => format!("{slot} reasoning"),
             Kind::ToolCall { id, name } => format!("{slot} call {id} {name}"),
+            Kind::Compaction => format!("{slot} compaction"),
             Kind::Opaque => format!("{slot} opaque"),
         },
         Piece::Delta { slot, text } => format!("{slot} + {text}"),

@@ -51,6 +51,10 @@ impl WireApi for OpenaiResponses {
         request::encode(items, native, ask, out);
     }
 
+    fn closing(&self, ask: &RequestContents<'_>) -> String {
+        request::closing(ask).to_owned()
+    }
+
     fn breakpoint(&self, ask: &RequestContents<'_>) -> Option<String> {
         request::breakpoint(ask)
     }

@@ -158,6 +158,14 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
     }
 }
 
+/// The end of the history, with what asks for a summary as its last item.
+pub(super) fn closing(ask: &RequestContents<'_>) -> &'static str {
+    match ask.compacts {
+        true => r#",{"type":"compaction_trigger"}]"#,
+        false => "]",
+    }
+}
+
 /// Appends input items.
 pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     // Reasoning must be followed by the item that it led to. If that item is missing, or goes back without its id, the

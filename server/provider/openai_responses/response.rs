@@ -146,6 +146,7 @@ impl ResponsesDecoder {
         let kind = match r#type.as_str() {
             "message" => Kind::Text,
             "reasoning" => Kind::Reasoning,
+            "compaction" => Kind::Compaction,
             "function_call" => return self.open_call(index, id, raw, out),
             _ => Kind::Opaque,
         };
@@ -269,6 +270,8 @@ impl ResponsesDecoder {
         let can_go_back = match r#type.as_str() {
             "" => false,
             "reasoning" => parts.can_go_back(),
+            // A summary that says nothing is none.
+            "compaction" => parts.is_encrypted(),
             _ => true,
         };
         let keep = complete && can_go_back;

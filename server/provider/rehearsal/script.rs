@@ -179,6 +179,7 @@ fn model(file: &FileModel) -> Model {
         documents: file.documents.unwrap_or(usual.documents),
         context_window: file.context_window,
         compacts_at: None,
+        compacts_natively: false,
     }
 }
 

@@ -189,6 +189,15 @@ fn messages_name_the_refused_feature() {
         Refused(MaxCompletionTokens)  | 422 - - | max_completion_tokens: Extra inputs are not permitted
         Refused(CacheHint)            | 400 - - | prompt_cache_key: Unknown parameter
         Refused(CacheHint)            | 400 - - | cache_control: Extra inputs are not permitted
+        Refused(Compaction)           | 400 - - | compaction: Extra inputs are not permitted
+        Refused(Compaction)           | 400 - - | Invalid value: 'compaction_trigger'
+        Refused(Compaction)           | 400 - - | input[7]: Unknown item type 'compaction_trigger'
+        Refused(History)              | 400 - compaction_block_signature_invalid | the summary is not valid
+        Refused(History)              | 400 - - | Invalid `signature` in `compaction` block
+        Refused(History)              | 400 - - | messages.0.content.0: Input tag 'compaction' does not match any of the expected tags
+        Refused(History)              | 400 - - | input[0].type: Invalid value: 'compaction'
+        Other                         | 400 - compaction_nothing_to_summarize | compaction: there is nothing to summarize
+        Overload                      | 529 - compaction_unavailable | try again
         Refused(ForcedTool)           | - invalid_request_error - | tool_choice is not supported
         Other                         | 400 - - | max_completion_tokens is too large: 32000
         Other                         | 400 - - | "tiny" does not support tools

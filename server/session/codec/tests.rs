@@ -8,8 +8,8 @@ use aside_turn::{
     question::{AnswerType, Persistence, Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
-        Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, Refused,
-        ResultReason, Showing, Status, TurnError, Word,
+        NativeSummary, Outcome, Permission, PromptId, PromptSubject, Reason, Refusal,
+        RefusalReason, Refused, ResultReason, Showing, Status, TurnError, Word,
     },
     response::{Feature, Finish, Usage},
     rules::{Client, LeftOut, Mode},
@@ -334,16 +334,24 @@ fn what_happens_to_files_and_titles() {
     );
     check(
         Event::Compacted {
+            number: 2,
             summary: "S".into(),
+            native: Some(NativeSummary {
+                model: "p/m".into(),
+                opaque: "{}".into(),
+            }),
             ledger: "L".into(),
             before: 9,
             usage: Usage::default(),
         },
-        r#"{"type":"compacted","summary":"S","ledger":"L","before":9}"#,
+        r#"{"type":"compacted","number":2,"summary":"S","native":{"model":"p/m","opaque":"{}"},"ledger":"L","before":9}"#,
     );
     check(
-        Event::CompactionUndone { context: 9 },
-        r#"{"type":"compaction_undone","context":9}"#,
+        Event::CompactionUndone {
+            number: 2,
+            context: 9,
+        },
+        r#"{"type":"compaction_undone","number":2,"context":9}"#,
     );
     check(
         Event::CompactionFailed {

@@ -109,8 +109,11 @@ impl ConversationOutline {
                     frozen.change(&changed);
                 }
             }
-            Entry::Turn(Event::Learned { model, refuses }) => {
-                self.learned.insert((model, refuses));
+            Entry::Turn(event @ Event::Learned { .. }) => {
+                self.fullness.apply(&event);
+                if let Event::Learned { model, refuses } = event {
+                    self.learned.insert((model, refuses));
+                }
             }
             Entry::Turn(Event::Directive { kind, .. }) => return !kind.is_lost(),
             Entry::Turn(Event::ToolCall { id, .. }) => return calls.insert(id),

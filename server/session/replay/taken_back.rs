@@ -10,26 +10,43 @@ use super::Record;
 /// The summaries of a log that were taken back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UndoneSummaries {
-    /// Summaries that stand: the number of their entry, and of the responses before.
-    standing: Vec<(u64, u64)>,
+    /// Summaries that stand, in order.
+    standing: Vec<StandingSummary>,
     responses: u64,
     undone: BTreeSet<u64>,
     /// Entries that took a summary back on which the model had answered.
     anew: BTreeSet<u64>,
 }
 
+/// A summary that stands.
+#[derive(Clone, Debug, PartialEq)]
+struct StandingSummary {
+    /// Number of its entry.
+    seq: u64,
+    /// Its number among the summaries; 0 in logs that do not say it.
+    number: u32,
+    /// Responses before it.
+    responses: u64,
+}
+
 impl UndoneSummaries {
     /// Takes the next record of the log in.
     pub fn take(&mut self, record: &Record) {
         match record.entry.event() {
-            Some(Event::Compacted { .. }) => self.standing.push((record.seq, self.responses)),
+            Some(Event::Compacted { number, .. }) => self.standing.push(StandingSummary {
+                seq: record.seq,
+                number: *number,
+                responses: self.responses,
+            }),
             Some(Event::ResponseEnd { .. }) => self.responses += 1,
-            Some(Event::CompactionUndone { .. }) => {
-                let Some((summary, before)) = self.standing.pop() else {
+            Some(Event::CompactionUndone { number, .. }) => {
+                let is_it = |standing: &StandingSummary| *number == 0 || standing.number == *number;
+                let Some(at) = self.standing.iter().rposition(is_it) else {
                     return;
                 };
-                self.undone.insert(summary);
-                if self.responses > before {
+                let summary = self.standing.remove(at);
+                self.undone.insert(summary.seq);
+                if self.responses > summary.responses {
                     self.anew.insert(record.seq);
                 }
             }

@@ -349,7 +349,10 @@ mod tests {
                 media: Vec::new(),
             }
         };
-        let summary = Event::CompactionUndone { context: 0 };
+        let summary = Event::CompactionUndone {
+            number: 0,
+            context: 0,
+        };
         let mut seen = FileSnapshots::default();
         for (event, expected, why) in [
             (Event::TurnStart, None, "nothing was given"),

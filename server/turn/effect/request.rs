@@ -43,6 +43,8 @@ pub enum RequestKind {
     Inquiry(SideRequest),
     /// A summary of the conversation: the transcript as it was sent last, and these messages.
     Compaction(Vec<Message>),
+    /// A summary in the provider's own form: the transcript exactly as it was sent last.
+    NativeCompaction,
 }
 
 /// One side request.

@@ -108,7 +108,7 @@ pub enum Update {
     Summary {
         /// Status of the summary.
         status: SummaryStatus,
-        /// The summary, or the reason why there is none.
+        /// The summary, absent if only its provider can read it, or the reason why there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },

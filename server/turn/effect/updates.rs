@@ -43,7 +43,7 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
         Event::Compacted { summary, .. } => vec![
             Update::Summary {
                 status: SummaryStatus::Made,
-                text: Some(summary.clone()),
+                text: Some(summary.clone()).filter(|summary| !summary.is_empty()),
             },
             used(history, of),
         ],

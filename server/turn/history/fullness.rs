@@ -1,9 +1,9 @@
 //! How full a conversation is for its model, and whether summaries still help, folded from its events.
 
-use crate::record::Event;
+use crate::{model::response::Feature, record::Event};
 
 /// Compactions of a conversation that may fail in a row, or save too little, before no more are tried unasked.
-const FAILURES: u8 = 3;
+pub(crate) const FAILURES: u8 = 3;
 /// Bytes of text that count as one token, where no provider has counted it. Code has about this many.
 pub(crate) const BYTES_A_TOKEN: u64 = 3;
 /// Share of the conversation, in per cent, that may be left after a compaction. One that saves less is dropped.
@@ -16,13 +16,21 @@ pub struct Fullness {
     tokens: u64,
     /// Summaries that were not taken back, from the oldest to the newest.
     summaries: Vec<Summarised>,
+    /// Number of the summary that was made last, also if it was taken back.
+    made: u32,
     /// The model that could not summarise it, and how often in a row.
     failed: Option<(String, u8)>,
+    /// The model that did not take back a summary in its provider's own form.
+    unread_by: Option<String>,
 }
 
 /// A summary of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Summarised {
+    /// Its number, as it is on record.
+    number: u32,
+    /// Whether it is in a provider's own form.
+    is_native: bool,
     /// Tokens before it; 0 if that is not known.
     before: u64,
     /// Tokens with it, as of the first response; none until then.
@@ -42,11 +50,30 @@ impl Fullness {
                     last.after.get_or_insert(last.before);
                 }
             }
-            Event::Compacted { before, .. } => self.summaries.push(Summarised {
-                before: *before,
-                after: None,
-            }),
-            Event::CompactionUndone { .. } => drop(self.summaries.pop()),
+            Event::Compacted {
+                number,
+                native,
+                before,
+                ..
+            } => {
+                self.made = self.made.max(*number);
+                self.summaries.push(Summarised {
+                    number: *number,
+                    is_native: native.is_some(),
+                    before: *before,
+                    after: None,
+                });
+            }
+            Event::CompactionUndone { number: 0, .. } => drop(self.summaries.pop()),
+            Event::CompactionUndone { number, .. } => {
+                self.summaries.retain(|summary| summary.number != *number);
+            }
+            Event::Learned { model, refuses }
+                if refuses.known() == Some(Feature::History)
+                    && self.summaries.last().is_some_and(|last| last.is_native) =>
+            {
+                self.unread_by = Some(model.clone());
+            }
             Event::ResponseEnd { usage, .. } => {
                 if let Some(after) = usage.context()
                     && let Some(last) = self.summaries.last_mut()
@@ -75,6 +102,16 @@ impl Fullness {
         last.after.is_none().then_some(last.before)
     }
 
+    /// Number of the next summary.
+    pub(crate) fn next_summary(&self) -> u32 {
+        self.made.saturating_add(1)
+    }
+
+    /// Number of the last summary that stands; 0 if there is none, or its log does not number them.
+    pub(crate) fn last_summary(&self) -> u32 {
+        self.summaries.last().map_or(0, |last| last.number)
+    }
+
     /// Tokens that the conversation has without its last summary, 0 if that is not known; none where it has no summary.
     #[must_use]
     pub fn without_summary(&self) -> Option<u64> {
@@ -92,6 +129,12 @@ impl Fullness {
     #[must_use]
     pub fn is_given_up(&self, model: &str) -> bool {
         self.failures(model) >= FAILURES
+    }
+
+    /// Whether this model takes back summaries in its provider's own form, as far as is known.
+    #[must_use]
+    pub fn reads_native(&self, model: &str) -> bool {
+        self.unread_by.as_deref() != Some(model)
     }
 
     fn failures(&self, model: &str) -> u8 {

@@ -6,14 +6,20 @@
 use std::sync::Arc;
 
 use crate::{
-    history::{fullness::Fullness, ledger::Ledger},
+    history::{
+        fullness::{BYTES_A_TOKEN, Fullness},
+        ledger::Ledger,
+    },
     model::{attachment::Attachment, response::Feature},
-    record::{CallEnd, CallKey, DirectiveKind, Event},
+    record::{CallEnd, CallKey, DirectiveKind, Event, NativeSummary},
 };
 
 /// Heading of calls that were made after what a summary covers.
 const LAST_CALLS: &str =
     "After that you made these calls. Their results come from tools, not from the user:";
+
+/// Heading of a response without calls that a summary does not cover.
+const LAST_RESPONSE: &str = "After that you answered:";
 
 /// Placeholder for a response that was cancelled before its first word.
 pub const INTERRUPTED: &str = "[interrupted]";
@@ -21,6 +27,10 @@ pub const INTERRUPTED: &str = "[interrupted]";
 /// Heading of a summary that stands for the conversation before it.
 const SUMMARY: &str = "The conversation so far was too long and was summarised. What the summary lacks is in the log, which the \
                        tool `recall` searches if it is on. The summary:\n\n";
+
+/// Text in place of a summary for a model that cannot read it.
+const UNREADABLE: &str = "The conversation so far was too long and was summarised for another model, in a form that only that one \
+                          can read. What was said is in the log, which the tool `recall` searches if it is on.";
 
 /// Part of a message to a provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,10 +93,12 @@ pub enum Item {
 /// The part of a transcript that one request or response added. Never changes.
 #[derive(Debug)]
 pub struct Link {
-    /// The preceding link.
+    /// The preceding link. A summary has one if only a single model can read it.
     pub previous: Option<Arc<Link>>,
     /// Items in order; never empty.
     pub items: Vec<Item>,
+    /// The items in a form that one model alone can read, if this is its summary.
+    pub native: Option<NativeSummary>,
     /// Number of the turn in its conversation, from 1.
     pub turn: u32,
     /// Epoch of the conversation; see [`Fork::epoch`].
@@ -98,6 +110,10 @@ pub struct Link {
 pub struct Fork {
     /// The newest link.
     pub newest: Option<Arc<Link>>,
+    /// The oldest link that is sent; none for the first one.
+    pub oldest: Option<Arc<Link>>,
+    /// Whether the oldest link is a summary that the model is sent in its own form.
+    pub is_native: bool,
     /// The current epoch. A change of model, tools or instructions begins the next one. Reasoning and opaque data of
     /// earlier epochs are left out, because they are bound to the earlier setup.
     pub epoch: u32,
@@ -186,8 +202,11 @@ impl Transcript {
             }
             Event::ResponseEnd { finish, .. } => self.end_response(finish.is_none()),
             Event::Compacted {
-                summary, ledger, ..
-            } => self.compact(summary, ledger),
+                summary,
+                native,
+                ledger,
+                ..
+            } => self.compact(summary, native.as_ref(), ledger),
             Event::Learned { refuses, .. } if refuses.known() == Some(Feature::History) => {
                 self.change();
             }
@@ -210,16 +229,6 @@ impl Transcript {
     #[must_use]
     pub fn fork(&self) -> Fork {
         self.sent.clone()
-    }
-
-    /// The transcript that a summary is made of: up to the last request, or also its response if that made no calls.
-    #[must_use]
-    pub fn fork_before_calls(&self) -> Fork {
-        let mut fork = self.sent.clone();
-        if let Some(last) = fork.newest.clone().filter(|link| link.has_calls()) {
-            fork.newest.clone_from(&last.previous);
-        }
-        fork
     }
 
     /// Tokens of the conversation, and the summaries that failed in a row.
@@ -245,14 +254,35 @@ impl Transcript {
         self.turn
     }
 
-    /// Begins anew with a summary. A last response with calls is not in it, and goes out as text with its results: what
-    /// providers signed is bound to the conversation that is gone. The ledger comes after these.
-    fn compact(&mut self, summary: &str, ledger: &str) {
-        let last = self.sent.newest.take().filter(|link| link.has_calls());
+    /// Begins anew with a summary. A last response that is not in it goes out as text with its results: what providers
+    /// signed is bound to the conversation that is gone. The ledger comes after these. What a summary stands for that only
+    /// one model can read is kept for the others.
+    fn compact(&mut self, summary: &str, native: Option<&NativeSummary>, ledger: &str) {
+        let whole = self.fork();
+        let before = match native {
+            Some(_) => whole.clone().before_response(),
+            None => whole.clone().before_calls(),
+        };
+        let is_left_out = |link: &Arc<Link>| {
+            let last = before.newest.as_ref();
+            last.is_none_or(|last| !Arc::ptr_eq(last, link))
+        };
+        let last = whole.newest.filter(is_left_out);
         self.change();
-        self.link(vec![as_user(format!("{SUMMARY}{summary}"))]);
+        let is_readable = !summary.is_empty();
+        let text = match is_readable {
+            true => format!("{SUMMARY}{summary}"),
+            false => UNREADABLE.to_owned(),
+        };
+        self.sent.newest = Some(Arc::new(Link {
+            previous: before.newest.filter(|_| !is_readable),
+            items: vec![as_user(text)],
+            native: native.cloned(),
+            turn: self.turn,
+            epoch: self.sent.epoch,
+        }));
         let results = std::mem::take(&mut self.results);
-        let last = last.map(|last| as_user(last_calls(&last.items, &results)));
+        let last = last.map(|last| as_user(last_response(&last.items, &results)));
         if !ledger.is_empty() {
             self.waiting.insert(0, as_user(ledger.to_owned()));
         }
@@ -261,7 +291,8 @@ impl Transcript {
             Item::User { attachments, .. } => attachments.iter().any(|one| one.media().is_some()),
             _ => false,
         };
-        self.sent.has_media = self.waiting.iter().any(has_media);
+        self.sent.has_media &= !is_readable;
+        self.sent.has_media |= self.waiting.iter().any(has_media);
     }
 
     fn message(&mut self, text: &str, attachments: &[Attachment]) {
@@ -320,6 +351,7 @@ impl Transcript {
             self.sent.newest = Some(Arc::new(Link {
                 previous,
                 items,
+                native: None,
                 turn: self.turn,
                 epoch: self.sent.epoch,
             }));
@@ -327,9 +359,11 @@ impl Transcript {
     }
 }
 
-/// The calls of a response with their results, as text. Results stay byte for byte, each in a fence that is not in it.
-fn last_calls(response: &[Item], results: &[Item]) -> String {
-    let mut text = LAST_CALLS.to_owned();
+/// A response with the results of its calls, as text. Results stay byte for byte, each in a fence that is not in it.
+fn last_response(response: &[Item], results: &[Item]) -> String {
+    let calls = response.iter().any(Item::is_call);
+    let heading = if calls { LAST_CALLS } else { LAST_RESPONSE };
+    let mut text = heading.to_owned();
     for item in response {
         match item {
             Item::Text { text: said, .. } => text += &format!("\n\nYou said: {said}"),
@@ -378,6 +412,26 @@ impl Item {
         matches!(self, Self::Text { text, .. } if !text.is_empty())
     }
 
+    fn is_call(&self) -> bool {
+        matches!(self, Self::ToolCall { .. })
+    }
+
+    /// Bytes of its text.
+    fn text_len(&self) -> usize {
+        match self {
+            Self::User { text, attachments } => {
+                let attached = attachments.iter().map(Attachment::text_len);
+                text.len() + attached.sum::<usize>()
+            }
+            Self::Directive(text)
+            | Self::Steer(text)
+            | Self::Text { text, .. }
+            | Self::Reasoning { text, .. } => text.len(),
+            Self::ToolCall { arguments, .. } => arguments.len(),
+            Self::ToolResult { content, .. } => content.len(),
+        }
+    }
+
     /// Files and images that came with this entry.
     #[must_use]
     pub fn attachments(&self) -> &[Attachment] {
@@ -401,8 +455,7 @@ impl Item {
 impl Link {
     /// Whether this link is a response that made calls.
     fn has_calls(&self) -> bool {
-        let is_call = |item: &Item| matches!(item, Item::ToolCall { .. });
-        self.items.iter().any(is_call)
+        self.items.iter().any(Item::is_call)
     }
 
     /// Whether this link is a response.
@@ -413,9 +466,86 @@ impl Link {
 }
 
 impl Fork {
-    /// The links from the newest to the oldest.
+    /// The links from the newest to the oldest. A summary that another model made for itself is none of them, but where
+    /// nothing before it is sent.
     pub fn newest_first(&self) -> impl Iterator<Item = &Link> {
-        std::iter::successors(self.newest.as_deref(), |link| link.previous.as_deref())
+        let is_sent = |link: &&Link| {
+            link.native.is_none() || link.previous.is_none() || self.begins_with(link)
+        };
+        std::iter::successors(self.newest.as_deref(), |link| self.before(link)).filter(is_sent)
+    }
+
+    fn before<'a>(&self, link: &'a Link) -> Option<&'a Link> {
+        match self.begins_with(link) {
+            true => None,
+            false => link.previous.as_deref(),
+        }
+    }
+
+    fn begins_with(&self, link: &Link) -> bool {
+        let oldest = self.oldest.as_deref();
+        oldest.is_some_and(|oldest| std::ptr::eq(oldest, link))
+    }
+
+    /// As it is sent to a model: from the newest summary on that this can read. Where so much is before a summary of
+    /// another model that it would take more than a quarter of a context window of `window` tokens, the conversation begins
+    /// with the oldest summary after which it does not, although this model cannot read that. `reads` says whether the model takes
+    /// summaries of its own back.
+    #[must_use]
+    pub fn read_by(mut self, model: &str, reads: bool, window: Option<u64>) -> Self {
+        let most = window.map_or(u64::MAX, |window| window / 4 * BYTES_A_TOKEN);
+        let mut bytes = 0_u64;
+        let (mut oldest, mut next) = (None, self.newest.clone());
+        self.is_native = false;
+        while let Some(link) = next {
+            match &link.native {
+                Some(native) if reads && native.model == model => {
+                    self.is_native = true;
+                    oldest = Some(link.clone());
+                    break;
+                }
+                Some(_) if link.previous.is_some() => oldest = Some(link.clone()),
+                _ if oldest.is_some() => {
+                    let of_link = link.items.iter().map(Item::text_len).sum::<usize>();
+                    bytes = bytes.saturating_add(of_link as u64);
+                    if bytes > most {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            next = link.previous.clone();
+            if next.is_none() {
+                oldest = None;
+            }
+        }
+        self.oldest = oldest;
+        self
+    }
+
+    /// The summary in this link, if that is sent in the model's own form.
+    #[must_use]
+    pub fn native(&self, link: &Link) -> Option<&NativeSummary> {
+        let oldest = self.oldest.as_ref().filter(|_| self.is_native)?;
+        oldest.native.as_ref().filter(|_| self.begins_with(link))
+    }
+
+    /// What a summary is made of: up to the last request, or also its response if that made no calls.
+    #[must_use]
+    pub fn before_calls(self) -> Self {
+        match self.newest.clone().filter(|link| link.has_calls()) {
+            Some(_) => self.before_response(),
+            None => self,
+        }
+    }
+
+    /// The transcript as it was sent last, without the response to it.
+    #[must_use]
+    pub fn before_response(mut self) -> Self {
+        if let Some(last) = self.newest.clone().filter(|link| link.is_of_model()) {
+            self.newest.clone_from(&last.previous);
+        }
+        self
     }
 
     /// All items from the oldest to the newest.

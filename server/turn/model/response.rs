@@ -64,6 +64,8 @@ pub enum Kind {
         /// The tool's name, as the model wrote it.
         name: String,
     },
+    /// A summary of the conversation in the provider's own form. Its text is what of it can be read, if any.
+    Compaction,
     /// A block that only the provider understands. It is kept and sent back.
     Opaque,
 }

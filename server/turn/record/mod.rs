@@ -69,6 +69,15 @@ impl PromptId {
     }
 }
 
+/// A summary in a provider's own form, which no other model can use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NativeSummary {
+    /// The model that made it, as `provider/model`.
+    pub model: String,
+    /// Raw JSON that the provider needs back.
+    pub opaque: String,
+}
+
 /// One event of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -238,8 +247,15 @@ pub enum Event {
     /// The conversation so far was summarised: later requests begin with the summary, followed by the last response if its
     /// calls are answered in the next one.
     Compacted {
-        /// The summary, as the model wrote it.
+        /// Counts the summaries of the conversation from 1; 0 in logs that do not say it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        number: u32,
+        /// The summary, as the model wrote it; empty if only its provider can read it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         summary: String,
+        /// The same in the provider's own form, if it made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<NativeSummary>,
         /// The ledger for the model. Kept because the history must not change, and never read back.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         ledger: String,
@@ -251,10 +267,14 @@ pub enum Event {
     },
     /// The user took the last summary back: later requests are as if it had not been made.
     CompactionUndone {
+        /// Number of the summary; 0 in logs that do not say it, which mean the last one that stands.
+        #[serde(default, skip_serializing_if = "is_default")]
+        number: u32,
         /// Tokens that the conversation has without it; 0 if that is not known.
         context: u64,
     },
-    /// A summary that was due failed, or saved too little. A few in a row end them for the model.
+    /// A summary that was due failed for another reason than the network's, or saved too little. A few in a row end them
+    /// for the model.
     CompactionFailed {
         /// The model, as `provider/model`.
         model: String,
@@ -367,7 +387,7 @@ impl Event {
         match self {
             Self::ResponseEnd { usage, .. } => usage.context(),
             Self::Compacted { .. } => Some(0),
-            Self::CompactionUndone { context } => Some(*context),
+            Self::CompactionUndone { context, .. } => Some(*context),
             _ => None,
         }
     }

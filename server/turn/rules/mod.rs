@@ -255,6 +255,8 @@ pub struct Model {
     pub context_window: Option<u64>,
     /// Tokens beyond which the conversation is summarised before the next request; none where the window is not known.
     pub compacts_at: Option<u64>,
+    /// Whether the provider makes summaries in a form of its own.
+    pub compacts_natively: bool,
 }
 
 /// Rules of inquiries.
@@ -351,6 +353,8 @@ pub enum Feature {
     MaxCompletionTokens,
     /// A hint for the prompt cache.
     CacheHint,
+    /// A summary in the provider's own form.
+    Compaction,
 }
 
 impl Vocabulary for Feature {
@@ -370,6 +374,7 @@ impl Vocabulary for Feature {
         Self::ParallelCalls,
         Self::MaxCompletionTokens,
         Self::CacheHint,
+        Self::Compaction,
     ];
 
     fn word(self) -> &'static str {
@@ -388,6 +393,7 @@ impl Vocabulary for Feature {
             Self::ParallelCalls => "parallel_calls",
             Self::MaxCompletionTokens => "max_completion_tokens",
             Self::CacheHint => "cache_hint",
+            Self::Compaction => "compaction",
         }
     }
 }
@@ -482,6 +488,7 @@ impl Default for Model {
             documents: true,
             context_window: None,
             compacts_at: None,
+            compacts_natively: false,
         }
     }
 }

@@ -3,9 +3,12 @@
 //! effect with [`Event::Compacted`] alone: a crash before means that nothing was compacted.
 
 use crate::{
-    compaction::{Compacting, SummaryFault, calls_not_run, fills, is_due, options, summary},
+    compaction::{
+        Compacting, MadeSummary, SummaryFault, calls_not_run, fills, is_due, is_native, is_passing,
+        native_summary, options, summary,
+    },
     effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
-    history::fullness::{BYTES_A_TOKEN, most_left, saves_enough},
+    history::fullness::{FAILURES, most_left, saves_enough},
     input::{RequestId, Time},
     inquiry,
     model::{
@@ -35,7 +38,8 @@ impl Turn {
     pub fn take_summary_back(setup: Setup, context: u64, now: Time) -> Self {
         let mut turn = Self::new(setup, now);
         turn.cx.record(Event::TurnStart);
-        turn.cx.record(Event::CompactionUndone { context });
+        let number = turn.cx.fullness.last_summary();
+        turn.cx.record(Event::CompactionUndone { number, context });
         let of = match context {
             0 => String::new(),
             context => format!(" It has about {context} tokens."),
@@ -56,7 +60,9 @@ impl Turn {
 
     pub(crate) fn compaction_is_due(&self) -> bool {
         let (fullness, waiting) = (&self.cx.fullness, self.cx.waiting_bytes);
-        !self.compaction_settled && is_due(fullness, waiting, &self.cx.rules)
+        !self.compaction_settled
+            && self.summaries_put_off < FAILURES
+            && is_due(fullness, waiting, &self.cx.rules)
     }
 
     /// Notes what a response says of the conversation, before it is on record: whether the last summary saved enough, and
@@ -112,6 +118,7 @@ impl Turn {
             request: RequestId(0),
             sending,
             messages,
+            is_native: is_native(&self.cx.fullness, &self.cx.rules, words),
             response: Response::default(),
             retries: Retries::default(),
             backoff: None,
@@ -136,7 +143,10 @@ impl Turn {
         let (tool_choice, reasoning) = options(&pass.sending);
         self.cx.perform(Effect::Send(Request {
             id: request,
-            kind: RequestKind::Compaction(pass.messages.clone()),
+            kind: match pass.is_native {
+                true => RequestKind::NativeCompaction,
+                false => RequestKind::Compaction(pass.messages.clone()),
+            },
             tool_choice,
             reasoning,
             without,
@@ -157,6 +167,9 @@ impl Turn {
         };
         let response = std::mem::take(&mut pass.response);
         pass.spent.count(&response.usage);
+        if pass.is_native {
+            return self.native_compaction_ended(&response);
+        }
         let refused = match finish {
             Finish::Refusal | Finish::ContentFilter => Some(ErrorCode::Refused),
             Finish::ContextFull => Some(ErrorCode::ContextFull),
@@ -190,6 +203,29 @@ impl Turn {
         self.send_compaction();
     }
 
+    /// Takes a summary in the provider's own form. In place of what is none, an ordinary one is asked for, once.
+    fn native_compaction_ended(&mut self, response: &Response) {
+        let most = most_left(self.cx.fullness.tokens());
+        match native_summary(response, &self.cx.rules.model.id, most) {
+            Some(summary) => self.compacted(summary, response.usage),
+            None => {
+                self.cx.pay_broken(response.usage, false);
+                self.compact_in_own_words();
+            }
+        }
+    }
+
+    /// Asks for an ordinary summary after one in the provider's own form failed.
+    fn compact_in_own_words(&mut self) {
+        let Phase::Compacting(pass) = &mut self.phase else {
+            return;
+        };
+        pass.is_native = false;
+        pass.is_repair = true;
+        pass.retries = Retries::default();
+        self.send_compaction();
+    }
+
     pub(crate) fn compaction_failed(&mut self, failure: &Failure) {
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
@@ -215,6 +251,12 @@ impl Turn {
             });
         }
         let text = failure.text.trim_end_matches('.').to_owned();
+        if is_passing(&failure.class) {
+            return self.put_compaction_off(ErrorCode::of(&failure.class), &text);
+        }
+        if pass.is_native {
+            return self.compact_in_own_words();
+        }
         self.drop_compaction(ErrorCode::of(&failure.class), &text);
     }
 
@@ -231,7 +273,9 @@ impl Turn {
                 };
                 let sending = self.sending_without(*feature, pass.sending.clone());
                 let sending = sending.unwrap_or_else(|| self.own_sending());
+                let stays_native = is_native(&self.cx.fullness, &self.cx.rules, None);
                 if let Phase::Compacting(pass) = &mut self.phase {
+                    pass.is_native &= stays_native;
                     pass.sending = sending;
                 }
                 true
@@ -242,29 +286,36 @@ impl Turn {
     }
 
     /// Puts a summary on record. Then sends the request that waited for it, or ends the turn.
-    fn compacted(&mut self, summary: String, usage: Usage) {
+    fn compacted(&mut self, summary: MadeSummary, usage: Usage) {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return;
         };
         let before = self.cx.fullness.tokens();
-        let left = summary.len() as u64 / BYTES_A_TOKEN;
+        let left = summary.tokens;
         self.cx.usage.count(&usage);
         self.cx.record(Event::Compacted {
-            summary,
+            number: self.cx.fullness.next_summary(),
+            summary: summary.text,
+            native: summary.native,
             ledger: String::new(),
             before,
             usage,
         });
         self.compaction_settled = true;
+        self.summaries_put_off = 0;
         let cost = pass.spent.cost;
         let cost = cost.map_or_else(String::new, |cost| format!(" It cost ${cost:.4}."));
         let before = match before {
             0 => "it".to_owned(),
             before => before.to_string(),
         };
+        let left = match left {
+            0 => "a summary stands".to_owned(),
+            left => format!("about {left} tokens stand"),
+        };
         let text = format!(
-            "The conversation was summarised: about {left} tokens stand for {before}, and every answer and decision of \
-             yours is kept as it is.{cost}"
+            "The conversation was summarised: {left} for {before}, and every answer and decision of yours is kept as \
+             it is.{cost}"
         );
         self.cx.notice(Level::Info, text);
         if pass.by_hand {
@@ -275,8 +326,33 @@ impl Turn {
 
     /// Goes on without a summary; a turn that was to make one fails.
     fn drop_compaction(&mut self, code: ErrorCode, why: &str) {
+        if let Some(sending) = self.end_compaction(code, why) {
+            self.compaction_in_vain(why);
+            self.send(sending);
+        }
+    }
+
+    /// Goes on without a summary that the network prevented. That says nothing of the conversation, so it counts for this
+    /// turn alone.
+    fn put_compaction_off(&mut self, code: ErrorCode, why: &str) {
+        if let Some(sending) = self.end_compaction(code, why) {
+            self.summaries_put_off = self.summaries_put_off.saturating_add(1);
+            let then = match self.summaries_put_off < FAILURES {
+                true => "after the next response",
+                false => "in the next turn",
+            };
+            let text = format!(
+                "The conversation could not be shortened ({why}); it goes on as it is, and is summarised {then}."
+            );
+            self.cx.notice(Level::Warning, text);
+            self.send(sending);
+        }
+    }
+
+    /// Ends a summary that failed. Returns the options of the request that waits for it; a turn that was to make one ends.
+    fn end_compaction(&mut self, code: ErrorCode, why: &str) -> Option<Sending> {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
-            return;
+            return None;
         };
         self.tell_summary(SummaryStatus::Failed, Some(why));
         if pass.by_hand {
@@ -284,11 +360,11 @@ impl Turn {
                 "The conversation could not be summarised ({why}); it stays as it is, so try again, or choose another \
                  model."
             );
-            return self.conclude(Conclusion::failed(TurnError::new(code, text)));
+            self.conclude(Conclusion::failed(TurnError::new(code, text)));
+            return None;
         }
         self.compaction_settled = true;
-        self.compaction_in_vain(why);
-        self.send(pass.sending);
+        Some(pass.sending)
     }
 
     /// Puts on record that a summary failed or saved too little, and tells the user what becomes of the conversation.

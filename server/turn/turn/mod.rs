@@ -66,6 +66,8 @@ pub struct Turn {
     pub(crate) force: Force,
     /// Whether the next request is sent as it is, because a summary was just made or tried.
     pub(crate) compaction_settled: bool,
+    /// Summaries in a row that the network prevented in this turn.
+    pub(crate) summaries_put_off: u8,
     pub(crate) ends_at: Option<Time>,
     /// Reason of the last retry, until a response is whole.
     pub(crate) retried_for: Option<String>,
@@ -149,6 +151,7 @@ impl Turn {
             prepared: Vec::new(),
             inquiries: Inquiries::default(),
             compaction_settled: false,
+            summaries_put_off: 0,
         }
     }
 

@@ -176,7 +176,7 @@ impl Turn {
                 Kind::Text if !text.is_empty() || opaque.is_some() => {
                     self.cx.record(Event::Text { text, opaque });
                 }
-                Kind::Reasoning | Kind::Opaque if reasoning && item.complete => {
+                Kind::Reasoning | Kind::Compaction | Kind::Opaque if reasoning && item.complete => {
                     self.cx.record(Event::Reasoning { text, opaque });
                 }
                 Kind::ToolCall { id, name } if item.complete => {
@@ -209,7 +209,7 @@ impl Turn {
         // Complete reasoning belongs to the text after it and is dropped without one.
         let kept = |item: &Item| match item.kind {
             Kind::Text => true,
-            Kind::Reasoning | Kind::Opaque => item.complete && !text.is_empty(),
+            Kind::Reasoning | Kind::Compaction | Kind::Opaque => item.complete && !text.is_empty(),
             Kind::ToolCall { .. } => false,
         };
         response.items.retain(kept);

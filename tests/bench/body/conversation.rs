@@ -115,6 +115,7 @@ impl BenchConversation {
             transcript: self.fork(),
             shared: self.shared.clone(),
             messages: Vec::new(),
+            compacts: false,
             inquiry: None,
             tool_choice: ToolChoice::Auto,
             reasoning: true,

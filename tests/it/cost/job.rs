@@ -72,7 +72,7 @@ pub(crate) fn play(job: Job<'_>) -> Vec<JobRequest> {
     let (provider, name) = job.model.split_once('/').expect("a provider and a model");
     let instructions = "Keep to the habits of the code. ".repeat(job.instructions / 32);
     world.user_config(&format!(
-        "assistant.instructions = \"{instructions}\"\n[conversation]\ncompaction = '{}'\n[providers.{provider}.models.\"{name}\"]\ncontext_window = {}\n",
+        "assistant.instructions = \"{instructions}\"\n[conversation]\ncompaction = '{}'\n[providers.{provider}.models.\"{name}\"]\ncontext_window = {}\ncompaction = false\n",
         job.compaction, job.window
     ));
     let args = [

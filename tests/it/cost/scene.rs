@@ -421,6 +421,7 @@ pub(crate) fn length(said: &ReplyItem) -> u64 {
     let length = match said {
         ReplyItem::Text(text) | ReplyItem::Reasoning(text) => text.whole().len(),
         ReplyItem::HiddenReasoning => 0,
+        ReplyItem::Compaction(text) => text.len(),
         ReplyItem::Call {
             name, arguments, ..
         } => name.len() + arguments.whole().len(),

@@ -32,8 +32,9 @@ fn stage(api: ServedApi, script: Vec<PlayedStep>, more: &str) -> ModelStage {
     config += &column::configuration(&stage.server.address().to_string());
     for api in ServedApi::ALL {
         let (provider, model) = column::model(api).split_once('/').unwrap();
-        config +=
-            &format!("[providers.{provider}.models.\"{model}\"]\ncontext_window = {WINDOW}\n");
+        config += &format!(
+            "[providers.{provider}.models.\"{model}\"]\ncontext_window = {WINDOW}\ncompaction = false\n"
+        );
     }
     stage.world.user_config(&config);
     stage.world.write("a.txt", "A\n");

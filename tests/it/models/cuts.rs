@@ -103,6 +103,7 @@ impl CutProvider {
             transcript: transcript.fork(),
             shared: Arc::new(SharedBody::new("c-1")),
             messages: Vec::new(),
+            compacts: false,
             inquiry: None,
             tool_choice: ToolChoice::Auto,
             reasoning: true,

@@ -3,7 +3,7 @@
 //!
 //! In each turn the model asks, then fills the conversation, and has to summarise it. It may answer with what is no
 //! summary, once or twice; every third turn goes to another provider; and every seventh is killed in a random system call,
-//! and goes on. `ASIDE_PASSES=50 cargo test --test it -- models::passes --nocapture` makes as many turns with each API;
+//! and goes on. The providers that have summaries of their own make them in one conversation, and text in another. `ASIDE_PASSES=50 cargo test --test it -- models::passes --nocapture` makes as many turns with each API;
 //! each number has other kills, answers and replies.
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
 
 use aside_model_server::{
     ServedApi,
-    play::{ModelReply, PlayedFinish, PlayedTokens},
+    play::{ModelReply, PlayedFinish, PlayedTokens, signature},
     server::Received,
 };
 use fastrand::Rng;
@@ -100,7 +100,12 @@ struct PassModel {
     /// What it says in place of the next summaries.
     bad: VecDeque<BadSummary>,
     replies: usize,
+    /// Whether providers make summaries of their own. One that only its provider can read is none to the others.
+    natively: bool,
+    /// Turns of summaries that nobody can read, by what they are known by.
+    opaque: BTreeMap<String, usize>,
     summaries: usize,
+    native: usize,
     refused: usize,
     /// Requests that lack what they should have.
     broken: Vec<String>,
@@ -112,8 +117,9 @@ impl PassModel {
         let turn = self.answers.len() - 1;
         let id = format!("call_{}", self.replies);
         let reply = ModelReply::new(&id);
-        let said = said(&received.json);
-        let is_pass = said.contains("Reply with the summary alone.");
+        let said = self.read(&received.json);
+        let is_native = is_native(&received.json);
+        let is_pass = is_native || said.contains("Reply with the summary alone.");
         let is_summarised = said.contains(&summary(turn));
         self.check(&said, turn + usize::from(is_summarised));
         let (reply, tokens) = if is_pass {
@@ -121,6 +127,15 @@ impl PassModel {
                 Some(bad) => {
                     self.refused += 1;
                     return bad.reply(reply, &id);
+                }
+                None if is_native => {
+                    self.summaries += 1;
+                    self.native += 1;
+                    let api = received.api.expect("an API");
+                    if api != ServedApi::Anthropic {
+                        self.opaque.insert(signature(api, &id, 0), turn);
+                    }
+                    return reply.compaction(format!("## Goal\n{}", summary(turn)));
                 }
                 None => {
                     self.summaries += 1;
@@ -131,7 +146,8 @@ impl PassModel {
             (reply.text("Done."), ROOM)
         } else if said.contains(&mark(turn)) {
             // A result has the answer as JSON.
-            let reply = reply.reasoning("I look.");
+            // No two turns end in the same words.
+            let reply = reply.reasoning("I look.").text(format!("First {id}."));
             (reply.call(&id, "read_file", r#"{"path":"a.txt"}"#), FULL)
         } else {
             let question = json!({ "question": format!("Which port in turn {turn:03}?") });
@@ -144,6 +160,18 @@ impl PassModel {
         })
     }
 
+    /// All texts of a body, and of the summaries in it that nobody else can read.
+    fn read(&self, body: &Value) -> String {
+        let mut said = said(body);
+        let of_body = self
+            .opaque
+            .iter()
+            .filter(|(known, _)| said.contains(*known));
+        let turns: Vec<usize> = of_body.map(|(_, turn)| *turn).collect();
+        turns.into_iter().for_each(|turn| said += &summary(turn));
+        said
+    }
+
     /// The answers and messages of so many turns are there, and of the summaries only the newest one.
     fn check(&mut self, said: &str, turns: usize) {
         for (turn, answer) in self.answers[..turns].iter().enumerate() {
@@ -154,10 +182,18 @@ impl PassModel {
             }
         }
         let summaries = said.matches("Summary of turn ").count();
-        if summaries != usize::from(turns > 0) {
+        let least = usize::from(turns > 0 && !self.natively);
+        if !(least..=usize::from(turns > 0)).contains(&summaries) {
             self.broken.push(format!("{summaries} summaries: {said}"));
         }
     }
+}
+
+/// Whether a request asks for a summary of the provider's own.
+fn is_native(body: &Value) -> bool {
+    let last = body["input"].as_array().and_then(|input| input.last());
+    body.get("compaction").is_some()
+        || last.is_some_and(|item| item["type"] == "compaction_trigger")
 }
 
 fn message(turn: usize) -> String {
@@ -209,19 +245,24 @@ struct LongConversation {
 }
 
 impl LongConversation {
-    fn new(api: ServedApi, seed: u64) -> Self {
+    fn new(api: ServedApi, natively: bool, seed: u64) -> Self {
         let stage = ModelStage::new(api, Vec::new());
         let mut config = column::configuration(&stage.server.address().to_string());
         for api in ServedApi::ALL {
             let (provider, model) = column::model(api).split_once('/').unwrap();
-            config +=
-                &format!("[providers.{provider}.models.\"{model}\"]\ncontext_window = {WINDOW}\n");
+            config += &format!(
+                "[providers.{provider}.models.\"{model}\"]\ncontext_window = {WINDOW}\ncompaction = {}\n",
+                natively && has_native(api)
+            );
         }
         stage.world.user_config(&config);
         stage.world.write("a.txt", "A\n");
         Self {
             stage,
-            model: Arc::default(),
+            model: Arc::new(Mutex::new(PassModel {
+                natively,
+                ..PassModel::default()
+            })),
             random: Rng::with_seed(seed),
             calls: Vec::new(),
             kills: 0,
@@ -336,27 +377,49 @@ impl LongConversation {
     }
 }
 
+fn has_native(api: ServedApi) -> bool {
+    matches!(api, ServedApi::Anthropic | ServedApi::OpenaiResponses)
+}
+
 #[test]
+fn over_turns_kills_and_providers_every_answer_stays_as_it_was_given() {
+    leads_conversations(false);
+}
+
+#[test]
+fn summaries_of_the_providers_own_keep_every_answer_as_well() {
+    leads_conversations(true);
+}
+
 #[expect(
     clippy::print_stderr,
     reason = "a figure for who reads along with --nocapture"
 )]
-fn over_turns_kills_and_providers_every_answer_stays_as_it_was_given() {
+fn leads_conversations(natively: bool) {
     let passes =
         std::env::var("ASIDE_PASSES").map_or(PASSES, |count| count.parse().expect("a number"));
     let told = Mutex::new(BTreeMap::new());
     row(|api| {
+        if natively && !has_native(api) {
+            return;
+        }
         let seed = (passes * ServedApi::ALL.len() + api as usize) as u64;
-        let mut conversation = LongConversation::new(api, seed);
+        let mut conversation = LongConversation::new(api, natively, seed);
         (0..passes).for_each(|turn| conversation.turn(turn));
         conversation.stage.is_clean();
         let model = conversation.model.lock().unwrap();
-        let figures = (model.summaries, model.refused, conversation.kills);
+        assert_eq!(model.native > 0, natively, "{api:?}");
+        let figures = (
+            model.summaries,
+            model.native,
+            model.refused,
+            conversation.kills,
+        );
         told.lock().unwrap().insert(api, figures);
     });
-    for (api, (summaries, refused, kills)) in told.into_inner().unwrap() {
+    for (api, (summaries, native, refused, kills)) in told.into_inner().unwrap() {
         eprintln!(
-            "{}: {passes} turns, {summaries} summaries, {refused} replies that were none, {kills} kills: 0 answers lost",
+            "{}: {passes} turns, {summaries} summaries ({native} of its own), {refused} replies that were none, {kills} kills: 0 answers lost",
             api.name()
         );
     }

@@ -89,6 +89,9 @@ pub enum ReplyItem {
     /// Reasoning that nobody may read: Anthropic's redacted thinking, OpenAI's without a summary. The other APIs say
     /// nothing of it.
     HiddenReasoning,
+    /// A summary of Anthropic's or OpenAI's own, which is all that the reply says. Others say
+    /// nothing of it, and of Anthropic's alone the text can be read.
+    Compaction(String),
     /// A tool call.
     Call {
         /// The id that the result must name.
@@ -241,6 +244,11 @@ impl ModelReply {
         self.say(ReplyItem::reasoning(text))
     }
 
+    /// Summarises the conversation, in the provider's own form.
+    pub fn compaction(self, text: impl Into<String>) -> Self {
+        self.say(ReplyItem::Compaction(text.into()))
+    }
+
     /// Calls a tool.
     pub fn call(self, id: &str, name: &str, arguments: impl Into<PlayedPieces>) -> Self {
         self.say(ReplyItem::call(id, name, arguments))
@@ -336,6 +344,11 @@ impl ModelReply {
         } else {
             std::borrow::Cow::Borrowed(arguments)
         }
+    }
+
+    fn is_compaction(&self) -> bool {
+        let is_summary = |said: &ReplyItem| matches!(said, ReplyItem::Compaction(_));
+        self.said.iter().any(is_summary)
     }
 
     fn calls_tools(&self) -> bool {

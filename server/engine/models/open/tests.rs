@@ -217,6 +217,7 @@ fn every_key_of_a_model_can_be_configured() {
         reasoning = 'switch'
         reasoning_off = true
         interleaves = true
+        compaction = true
         efforts = ['little', 'much']
         prices = { input = 1, output = 2, cache_write = 3, up_to = 9, beyond = { input = 4, output = 5 } }
     ";

@@ -2,12 +2,14 @@
 
 use aside_test_table::rows;
 use aside_turn::{
+    Event,
     inquiry::{CallResult, Message},
-    response::Feature,
+    record::NativeSummary,
+    response::{Feature, Usage},
     rules::ToolChoice,
 };
 
-use super::*;
+use super::{super::COMPACTION, *};
 use crate::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample};
 
 /// A sample as Aside sends it: without the user's id, and with explicit breakpoints instead of automatic caching. They
@@ -362,4 +364,118 @@ fn thinking_budget_leaves_room_for_the_answer() {
             "{output}"
         );
     }
+}
+
+/// A summary of the model of these tests.
+fn summarised(summary: &str, model: &str) -> Event {
+    Event::Compacted {
+        number: 1,
+        summary: summary.into(),
+        native: Some(NativeSummary {
+            model: model.into(),
+            opaque: SUMMARY.into(),
+        }),
+        ledger: "Ledger.".into(),
+        before: 9,
+        usage: Usage::default(),
+    }
+}
+
+const SUMMARY: &str =
+    r###"{"type":"compaction","content":"## Goal","signature":"ErX","encrypted_content":null}"###;
+
+#[test]
+fn a_summary_is_asked_for_with_what_was_sent_last_and_is_first_from_then_on() {
+    let mut trial = called();
+    trial.results(&[(0, "a", false), (1, "b", false)]);
+    let messages = trial.body(&Anthropic)["messages"].clone();
+    trial.response(
+        &Anthropic,
+        response(&[text("Done.")], "end_turn").as_bytes(),
+    );
+    trial.compacts = true;
+    let beta = |trial: &ProviderTrial| {
+        let headers = Anthropic.headers(Some(&trial.ask()));
+        headers.get("anthropic-beta").cloned()
+    };
+    let asks = trial.body(&Anthropic);
+    assert_eq!(asks["compaction"], json!({"type": "summarize"}));
+    assert_eq!(asks["messages"], messages);
+    assert_eq!(beta(&trial).unwrap(), COMPACTION);
+
+    trial.compacts = false;
+    trial
+        .transcript
+        .push(&summarised("## Goal", "anthropic/claude-opus-5-5"));
+    trial.user("Go on.");
+    let body = trial.body(&Anthropic);
+    assert_eq!(body.get("compaction"), None);
+    let mut block: Value = serde_json::from_str(SUMMARY).unwrap();
+    block["cache_control"] = json!({"type": "ephemeral"});
+    let last = "After that you answered:\n\nYou said: Done.";
+    let mut end = text("Go on.");
+    end["cache_control"] = json!({"type": "ephemeral"});
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "assistant", "content": [block]},
+            {"role": "user", "content": [text(last), text("Ledger."), end]},
+        ])
+    );
+    let bytes = String::from_utf8(trial.bytes(&Anthropic)).unwrap();
+    assert!(
+        bytes.contains(SUMMARY.strip_suffix('}').unwrap()),
+        "{bytes}"
+    );
+    assert_eq!(beta(&trial).unwrap(), COMPACTION);
+}
+
+#[test]
+fn another_model_or_one_that_refuses_the_block_reads_the_text_of_a_summary() {
+    for (model, refused) in [
+        ("anthropic/claude-sonnet-5-5", None),
+        ("anthropic/claude-opus-5-5", Some(Feature::History)),
+    ] {
+        let mut trial = called();
+        trial.results(&[(0, "a", false), (1, "b", false)]);
+        trial.without.extend(refused);
+        trial.transcript.push(&summarised("## Goal", model));
+        trial.user("Go on.");
+        let body = trial.body(&Anthropic).to_string();
+        assert!(!body.contains("ErX"), "{body}");
+        assert!(body.contains("The summary:\\n\\n## Goal"), "{body}");
+        assert!(
+            !Anthropic
+                .headers(Some(&trial.ask()))
+                .contains_key("anthropic-beta")
+        );
+    }
+}
+
+#[test]
+fn a_model_that_cannot_read_a_summary_is_sent_what_it_stands_for() {
+    let mut trial = called();
+    trial.results(&[(0, "a", false), (1, "b", false)]);
+    trial.transcript.push(&summarised("", "openai/gpt-6.1-sol"));
+    trial.user("Go on.");
+    let body = trial.body(&Anthropic);
+    let messages = body["messages"].as_array().unwrap();
+    assert_eq!(
+        messages[0]["content"][0]["text"],
+        "Where is retry_after parsed?"
+    );
+    assert_eq!(messages.last().unwrap()["content"][0]["text"], "Ledger.");
+    assert!(
+        !body.to_string().contains("only that one can read"),
+        "{body}"
+    );
+    // Where that is too much, it begins with the ledger.
+    let fork = trial
+        .transcript
+        .fork()
+        .read_by("anthropic/claude-opus-5-5", true, Some(8));
+    let begins = fork.items().into_iter().map(|item| format!("{item:?}"));
+    let begins: Vec<String> = begins.collect();
+    assert!(begins[0].contains("only that one can read"), "{begins:#?}");
+    assert!(begins[1].contains("Ledger."), "{begins:#?}");
 }

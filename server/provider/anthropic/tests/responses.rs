@@ -432,3 +432,34 @@ fn lists_state_abilities() {
     assert_eq!(listed[0].abilities.reasoning, None);
     assert!(Anthropic.models(&json!([])).is_err());
 }
+
+#[test]
+fn a_summary_is_whole_at_once_and_its_tokens_are_told_apart() {
+    let block =
+        json!({"type": "compaction", "content": "## Goal", "signature": "ErX", "tool_changes": []});
+    let iteration = json!({
+        "type": "compaction",
+        "input_tokens": 40,
+        "cache_read_input_tokens": 149_100,
+        "cache_creation_input_tokens": 900,
+        "output_tokens": 3_900,
+    });
+    let usage = json!({"input_tokens": 0, "output_tokens": 0, "iterations": [iteration]});
+    let body = stream(&[
+        json!({"type": "message_start", "message": {"usage": {"input_tokens": 0}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "compaction"}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ]);
+    let told = shown(&trial(), &body);
+    for part in [
+        "0 compaction\n",
+        "0 + ## Goal\n",
+        &format!("0 . {block}\n"),
+        "usage 40 149100 900 3900 $0.11248\n",
+        "Stop",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}

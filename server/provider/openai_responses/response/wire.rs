@@ -144,6 +144,12 @@ impl Parts {
         self.encrypted_content.is_some() || self.content.iter().flatten().next().is_some()
     }
 
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.encrypted_content
+            .as_ref()
+            .is_some_and(|content| !content.is_empty())
+    }
+
     /// The text that the deltas should add up to.
     pub(super) fn text(&self, kind: &str) -> String {
         let texts = |parts: &Option<Vec<ContentPart>>| -> Vec<String> {

@@ -2,8 +2,10 @@
 
 use aside_test_table::rows;
 use aside_turn::{
+    Event,
     inquiry::{CallResult, Message},
-    response::Feature,
+    record::NativeSummary,
+    response::{Feature, Usage},
     rules::ToolChoice,
 };
 use serde_json::{Value, json};
@@ -314,4 +316,46 @@ fn refused_features_are_omitted() {
     ] {
         assert!(has(None, member) && !has(Some(feature), member), "{member}");
     }
+}
+
+const SUMMARY: &str = r#"{"type":"compaction","id":"cmp_1","encrypted_content":"gAAAAABsum"}"#;
+
+#[test]
+fn a_summary_is_asked_for_at_the_end_and_is_first_from_then_on() {
+    let mut trial = called();
+    trial.results(&[(0, "crates/a/src/error.rs:606", false)]);
+    let sent = String::from_utf8(trial.bytes(&API)).unwrap();
+    trial.compacts = true;
+    let asks = String::from_utf8(trial.bytes(&API)).unwrap();
+    let before = sent.strip_suffix("]}").unwrap();
+    assert_eq!(
+        asks,
+        format!(r#"{before},{{"type":"compaction_trigger"}}]}}"#)
+    );
+
+    trial.compacts = false;
+    trial.transcript.push(&Event::Compacted {
+        number: 1,
+        summary: String::new(),
+        native: Some(NativeSummary {
+            model: trial.options.id(),
+            opaque: SUMMARY.into(),
+        }),
+        ledger: "Ledger.".into(),
+        before: 9,
+        usage: Usage::default(),
+    });
+    trial.user("Go on.");
+    let body = String::from_utf8(trial.bytes(&API)).unwrap();
+    let part = |text: &str| {
+        format!(
+            r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}"#
+        )
+    };
+    let input = format!(
+        r#""input":[{SUMMARY},{},{}]}}"#,
+        part("Ledger."),
+        part("Go on.")
+    );
+    assert!(body.ends_with(&input), "{body}");
 }

@@ -259,7 +259,7 @@ fn unknown_items_are_kept_and_unknown_events_ignored() {
         r#"{"type":"response.output_item.done","output_index":1,"item":{"id":"cmp_1","type":"compaction","encrypted_content":"x"}}"#,
         r#"{"type":"response.completed","response":{"output":[{"id":"ws_1","type":"web_search_call"}],"usage":"none","surprise":[]}}"#,
     ]);
-    let expected = "0 Opaque\n0 end, kept ws_1\n1 Opaque\n1 end, kept cmp_1\nStop";
+    let expected = "0 Opaque\n0 end, kept ws_1\n1 Compaction\n1 end, kept cmp_1\nStop";
     assert_eq!(shown(&body), expected);
 }
 

@@ -164,6 +164,7 @@ impl RehearsalStage {
             without: BTreeSet::new(),
             left_out: BTreeSet::new(),
             messages,
+            compacts: false,
             inquiry,
             tool_choice,
             reasoning: false,

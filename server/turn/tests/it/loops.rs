@@ -11,8 +11,9 @@ use crate::play::Play;
 const LOOPS: u64 = 1_000;
 /// Summaries in vain, in a row, after which no more are made.
 const IN_VAIN: usize = 3;
-/// Requests that one summary may take: the first one and its repair, each of them sent twice.
-const REQUESTS: usize = 4;
+/// Requests that one summary may take: one for the provider's own, the first ordinary one and its repair, each of them sent
+/// twice.
+const REQUESTS: usize = 6;
 /// Share of the conversation, in per cent, that a summary may leave.
 const MOST_LEFT: u64 = 70;
 
@@ -40,6 +41,8 @@ struct GrowingTurn {
     /// Requests of this summary.
     requests: usize,
     in_vain: usize,
+    /// Summaries in a row that the network prevented.
+    put_off: usize,
     summaries: usize,
 }
 
@@ -48,8 +51,9 @@ impl GrowingTurn {
         let mut random = Rng::with_seed(seed);
         let window = random.u64(200..3_000);
         let compacts = window * random.u64(10..95) / 100;
+        let natively = ["no", "yes"][random.usize(..2)];
         let world = format!(
-            "tool read\nmodel window={window} compacts={compacts}\nlimit steps=100 retries=1"
+            "tool read\nmodel window={window} compacts={compacts} natively={natively}\nlimit steps=100 retries=1"
         );
         Self {
             play: Play::of(&world),
@@ -64,6 +68,7 @@ impl GrowingTurn {
             before: None,
             requests: 0,
             in_vain: 0,
+            put_off: 0,
             summaries: 0,
             random,
         }
@@ -84,6 +89,7 @@ impl GrowingTurn {
             match self.play.any_request(&mut self.random) {
                 None => self.play.line("tick"),
                 Some((_, RequestKind::Compaction(_))) => self.summary(),
+                Some((_, RequestKind::NativeCompaction)) => self.native_summary(),
                 Some(_) => self.step(),
             }
         }
@@ -121,19 +127,22 @@ impl GrowingTurn {
         }
     }
 
+    /// What the provider gives where it should make a summary of its own.
+    fn native_summary(&mut self) {
+        self.summary_asked();
+        match self.random.u8(..8) {
+            0 => self.play.line("fail transient reset"),
+            1 => self.play.line("fail other no"),
+            2 => self.play.line("fail compaction no"),
+            3 => self.play.line("say Short."),
+            4 => self.play.line("summary Short."),
+            _ => self.play.line("summary"),
+        }
+    }
+
     /// What the model says where it should summarise.
     fn summary(&mut self) {
-        if self.requests == 0 {
-            assert!(self.in_vain < IN_VAIN, "again in vain:\n{}", self.play.out);
-            let known = self.counted.unwrap_or_default();
-            assert!(
-                known + self.result / 2 > self.compacts,
-                "there is room:\n{}",
-                self.play.out
-            );
-        }
-        self.requests += 1;
-        assert!(self.requests <= REQUESTS, "{}", self.play.out);
+        self.summary_asked();
         let length = self.random.u64(1..self.compacts * 4);
         let text = "s".repeat(length as usize);
         match self.random.u8(..16) {
@@ -152,12 +161,30 @@ impl GrowingTurn {
         }
     }
 
+    /// Notes a request for a summary, which there must be a reason for.
+    fn summary_asked(&mut self) {
+        if self.requests == 0 {
+            assert!(self.put_off < IN_VAIN, "again put off:\n{}", self.play.out);
+            assert!(self.in_vain < IN_VAIN, "again in vain:\n{}", self.play.out);
+            let known = self.counted.unwrap_or_default();
+            assert!(
+                known + self.result / 2 > self.compacts,
+                "there is room:\n{}",
+                self.play.out
+            );
+        }
+        self.requests += 1;
+        assert!(self.requests <= REQUESTS, "{}", self.play.out);
+    }
+
     /// Notes what became of a summary; the next request is one of the turn, not one for another summary.
     fn summary_ended(&mut self) {
         self.requests = 0;
         self.summaries += 1;
         let since = self.play.events.iter().rev();
         let mut since = since.take_while(|event| !matches!(event, Event::ResponseEnd { .. }));
+        let is_failure = |event: &Event| matches!(event, Event::CompactionFailed { .. });
+        let has_failed = since.clone().any(is_failure);
         let made = since.find_map(|event| match event {
             Event::Compacted {
                 summary, before, ..
@@ -169,8 +196,10 @@ impl GrowingTurn {
                 self.before = Some(before);
                 self.counted = None;
                 self.bytes = summary + self.result + 300;
+                self.put_off = 0;
             }
-            None => self.in_vain += 1,
+            None if has_failed => self.in_vain += 1,
+            None => self.put_off += 1,
         }
     }
 }

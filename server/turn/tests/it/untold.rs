@@ -13,7 +13,7 @@ pub(crate) fn effect(effect: &Effect) -> Effect {
     match &mut effect {
         Effect::Record(recorded) => *recorded = event(recorded),
         Effect::Send(request) => match &mut request.kind {
-            RequestKind::Turn { .. } => {}
+            RequestKind::Turn { .. } | RequestKind::NativeCompaction => {}
             RequestKind::Inquiry(ask) => ask.messages.iter_mut().for_each(clear_message),
             RequestKind::Compaction(messages) => messages.iter_mut().for_each(clear_message),
         },

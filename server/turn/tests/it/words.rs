@@ -77,6 +77,7 @@ fn words_of_closed_lists_stay() {
         ("parallel_calls", Feature::ParallelCalls),
         ("max_completion_tokens", Feature::MaxCompletionTokens),
         ("cache_hint", Feature::CacheHint),
+        ("compaction", Feature::Compaction),
     ]);
 }
 

@@ -48,7 +48,10 @@ impl EarlierReplies {
         // What asks for a summary is no part of the conversation that the summary stands for.
         let asked = blocks(api, request.body);
         let asked = asked.iter().filter(|block| !is_trigger(&block.value));
-        let mut before = asked.fold(0, |hash, block| block.link(hash));
+        let mut before = asked.fold(0, |hash, block| {
+            self.bound_to(api, &block.value)
+                .unwrap_or_else(|| block.link(hash))
+        });
         let mut opaque = Vec::new();
         for block in blocks(api, &as_history(api, items)) {
             if let Some(text) = opaque_of(api, &block.value) {
@@ -75,6 +78,12 @@ impl EarlierReplies {
     /// The responses that this API gave.
     pub(super) fn replies(&self, api: ServedApi) -> impl Iterator<Item = &EarlierReply> {
         self.replies.iter().filter(move |reply| reply.api == api)
+    }
+
+    /// What follows a summary is bound to: the conversation that it stands for.
+    fn bound_to(&self, api: ServedApi, block: &Value) -> Option<u64> {
+        let text = opaque_of(api, block).filter(|_| is_summary(block))?;
+        self.given(api, text).first().map(|(_, own)| own.before)
     }
 
     fn given(&self, api: ServedApi, text: &str) -> Vec<(&EarlierReply, &Opaque)> {

@@ -44,7 +44,10 @@ fn message_start(play: &ModelReply) -> Value {
         cache_read,
         cache_write,
         ..
-    } = play.tokens;
+    } = match play.is_compaction() {
+        true => PlayedTokens::default(),
+        false => play.tokens,
+    };
     json!({"type": "message_start", "message": {
         "id": format!("msg_{:02}", play.number),
         "type": "message",
@@ -63,7 +66,7 @@ fn message_start(play: &ModelReply) -> Value {
                 "ephemeral_1h_input_tokens": 0,
             },
             // What is written of the output when the message begins.
-            "output_tokens": 2,
+            "output_tokens": if play.is_compaction() { 0 } else { 2 },
             "service_tier": "standard",
             "inference_geo": "global",
         },
@@ -77,6 +80,13 @@ fn block_start(play: &ModelReply, index: usize, said: &ReplyItem) -> Value {
         ReplyItem::HiddenReasoning => {
             let data = signature(ServedApi::Anthropic, &play.binding, index);
             json!({"type": "redacted_thinking", "data": data})
+        }
+        ReplyItem::Compaction(text) => {
+            let signature = signature(ServedApi::Anthropic, &play.binding, index);
+            json!({
+                "type": "compaction", "content": text, "signature": signature,
+                "encrypted_content": null, "tool_changes": [],
+            })
         }
         ReplyItem::Call { id, name, .. } => json!({
             "type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"},
@@ -100,7 +110,7 @@ fn deltas(play: &ModelReply, index: usize, said: &ReplyItem) -> Vec<Value> {
             deltas.push(json!({"type": "signature_delta", "signature": signature}));
             deltas
         }
-        ReplyItem::HiddenReasoning => Vec::new(),
+        ReplyItem::HiddenReasoning | ReplyItem::Compaction(_) => Vec::new(),
         ReplyItem::Call { arguments, .. } => {
             // The first fragment is empty, always.
             let mut deltas = of("input_json_delta", "partial_json", &[""].into());
@@ -117,6 +127,7 @@ fn message_delta(play: &ModelReply) -> Value {
         PlayedFinish::Refusal(_) => "refusal",
         PlayedFinish::ContextFull => "model_context_window_exceeded",
         PlayedFinish::Pause => "pause_turn",
+        _ if play.is_compaction() => "compaction",
         _ if play.calls_tools() => "tool_use",
         _ => "end_turn",
     };
@@ -133,11 +144,24 @@ fn message_delta(play: &ModelReply) -> Value {
         output,
         reasoning,
     } = play.tokens;
+    let delta = json!({
+        "stop_reason": stop_reason, "stop_sequence": null, "stop_details": stop_details,
+    });
+    if play.is_compaction() {
+        // The counts beside leave the summary out.
+        let iteration = json!({
+            "type": "compaction",
+            "input_tokens": input,
+            "cache_creation_input_tokens": cache_write,
+            "cache_read_input_tokens": cache_read,
+            "output_tokens": output,
+        });
+        let usage = json!({"input_tokens": 0, "output_tokens": 0, "iterations": [iteration]});
+        return json!({"type": "message_delta", "delta": delta, "usage": usage});
+    }
     json!({
         "type": "message_delta",
-        "delta": {
-            "stop_reason": stop_reason, "stop_sequence": null, "stop_details": stop_details,
-        },
+        "delta": delta,
         "usage": {
             "input_tokens": input,
             "cache_creation_input_tokens": cache_write,

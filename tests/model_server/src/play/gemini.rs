@@ -38,7 +38,7 @@ fn steps(play: &ModelReply) -> Vec<Vec<Value>> {
                 steps.extend(text.iter().map(part));
                 None
             }
-            ReplyItem::HiddenReasoning => continue,
+            ReplyItem::HiddenReasoning | ReplyItem::Compaction(_) => continue,
             // A call comes whole or not at all.
             ReplyItem::Call { .. } if play.is_broken(index) => continue,
             ReplyItem::Call {

@@ -37,7 +37,10 @@ pub(super) fn stream(play: &ModelReply) -> String {
                 lines.push(line(play, json!({"tool_calls": [call]})));
                 calls += 1;
             }
-            ReplyItem::Call { .. } | ReplyItem::Reasoning(_) | ReplyItem::HiddenReasoning => {}
+            ReplyItem::Call { .. }
+            | ReplyItem::Reasoning(_)
+            | ReplyItem::HiddenReasoning
+            | ReplyItem::Compaction(_) => {}
         }
     }
     lines.push(match (play.fault, &play.finish) {

@@ -41,7 +41,7 @@ fn deltas(play: &ModelReply) -> Vec<Value> {
                 ChatServer::LlamaCpp => deltas.extend(each("reasoning_content", text)),
                 ChatServer::Vllm => deltas.extend(each("reasoning", text)),
             },
-            ReplyItem::HiddenReasoning => {}
+            ReplyItem::HiddenReasoning | ReplyItem::Compaction(_) => {}
             ReplyItem::Call {
                 id,
                 name,

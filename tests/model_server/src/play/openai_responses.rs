@@ -21,6 +21,7 @@ pub(super) fn stream(play: &ModelReply) -> String {
             ReplyItem::HiddenReasoning => {
                 reasoning(&mut events, play, index, &PlayedPieces::default())
             }
+            ReplyItem::Compaction(_) => compaction(&mut events, play, index),
             ReplyItem::Call { .. } => function_call(&mut events, play, index, said),
         }
     }
@@ -121,6 +122,20 @@ fn reasoning(events: &mut Events, play: &ModelReply, index: usize, text: &Played
         summary = json!([part(&whole)]);
     }
     events.done(index, item(summary, &encrypted));
+}
+
+/// A summary, which nobody can read.
+fn compaction(events: &mut Events, play: &ModelReply, index: usize) {
+    let item = json!({
+        "type": "compaction",
+        "id": item_id(play, "cmp", index),
+        "encrypted_content": signature(ServedApi::OpenaiResponses, &play.binding, index),
+    });
+    events.added(index, &item);
+    events.push(json!({
+        "type": "response.compaction.compacting", "item_id": item["id"], "output_index": index,
+    }));
+    events.done(index, item);
 }
 
 /// A message. What is said before a call is a commentary.

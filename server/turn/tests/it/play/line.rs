@@ -197,6 +197,25 @@ impl Play {
             }
             "text" => self.item(number, Kind::Text, &lines(rest), Some(true)),
             "part" => self.item(number, Kind::Text, &lines(rest), None),
+            "summary" => {
+                let sent = self.request(number);
+                let slot = sent.slots;
+                sent.slots += 1;
+                let (kind, text) = (Kind::Compaction, rest.to_owned());
+                let opaque = Some(r#"{"type":"compaction"}"#.to_owned());
+                for piece in [
+                    Piece::Open { slot, kind },
+                    Piece::Delta { slot, text },
+                    Piece::Close {
+                        slot,
+                        opaque,
+                        complete: true,
+                    },
+                ] {
+                    self.piece(number, piece);
+                }
+                self.finish(number, Finish::Stop);
+            }
             "think" => self.item(number, Kind::Reasoning, rest, Some(true)),
             "call" => self.tool_call(number, rest, Some(true)),
             "cut" => self.tool_call(number, rest, Some(false)),

@@ -34,12 +34,22 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
         }
         Event::Learned { model, refuses } => format!("learned {model} refuses {refuses}"),
         Event::Compacted {
+            number,
             summary,
+            native,
             before,
             usage,
             ..
-        } => format!("compacted {summary:?} from {before}{}", self::usage(usage)),
-        Event::CompactionUndone { context } => format!("compaction_undone to {context}"),
+        } => {
+            let native = native.as_ref();
+            let native =
+                native.map_or_else(String::new, |native| format!(" native {}", native.model));
+            let usage = self::usage(usage);
+            format!("compacted {number} {summary:?}{native} from {before}{usage}")
+        }
+        Event::CompactionUndone { number, context } => {
+            format!("compaction_undone {number} to {context}")
+        }
         Event::CompactionFailed { model, reason } => {
             format!("compaction_failed {model} {reason:?}")
         }

@@ -155,6 +155,7 @@ impl World {
                     self.rules.prices.insert(model.id.clone(), price);
                 }
                 "window" => model.context_window = value.parse().ok(),
+                "natively" => model.compacts_natively = value == "yes",
                 "compacts" => model.compacts_at = value.parse().ok(),
                 "compaction" => self.rules.compaction = setting(value),
                 _ => panic!("`{key}` says nothing of a model"),
@@ -174,7 +175,9 @@ impl World {
                     },
                 }),
                 "summary" => self.before.apply(&Event::Compacted {
+                    number: 1,
                     summary: "Summary.".into(),
+                    native: None,
                     ledger: String::new(),
                     before: number(value),
                     usage: Usage::default(),

@@ -70,6 +70,7 @@ fn send(play: &Play, request: &Request) -> String {
         }
         RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
         RequestKind::Compaction(_) => text += "compaction",
+        RequestKind::NativeCompaction => text += "native-compaction",
     }
     match &request.tool_choice {
         ToolChoice::Auto => {}
@@ -86,7 +87,7 @@ fn send(play: &Play, request: &Request) -> String {
         text += &format!(" without={}={}", part.word(), part.name());
     }
     let messages = match &request.kind {
-        RequestKind::Turn { .. } => &[][..],
+        RequestKind::Turn { .. } | RequestKind::NativeCompaction => &[][..],
         RequestKind::Inquiry(ask) => &ask.messages,
         // The outline of a summary is the same each time.
         RequestKind::Compaction(messages) => messages.get(1..).unwrap_or_default(),
@@ -149,6 +150,7 @@ fn item(item: &Item) -> String {
         Kind::Text => format!("text {:?}", item.text),
         Kind::Reasoning => format!("reasoning {:?}", item.text),
         Kind::ToolCall { id, name } => format!("call {id} {name} {}", item.text),
+        Kind::Compaction => "compaction".into(),
         Kind::Opaque => "opaque".into(),
     }
 }

@@ -326,7 +326,9 @@ impl Checker {
         // An assistant of its own is not the turn's model.
         let own = match &request.kind {
             RequestKind::Inquiry(ask) => ask.assistant.is_some(),
-            RequestKind::Turn { .. } | RequestKind::Compaction(_) => false,
+            RequestKind::Turn { .. }
+            | RequestKind::Compaction(_)
+            | RequestKind::NativeCompaction => false,
         };
         if !own && ((forced && !forces) || (switched && !model.reasoning_switches)) {
             return self.fail(format!("the model does not take this: {request:?}"));
@@ -338,7 +340,7 @@ impl Checker {
             }
             RequestKind::Turn { .. } => history::of_turn(&sent, self.turn.paused),
             // Cut before the last calls, the transcript is one that was sent already.
-            RequestKind::Compaction(_) => {
+            RequestKind::Compaction(_) | RequestKind::NativeCompaction => {
                 self.counts.add("summary asked for");
                 Ok(())
             }

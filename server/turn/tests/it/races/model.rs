@@ -36,6 +36,15 @@ impl Reply {
     }
 
     fn item(&mut self, kind: Kind, text: &str, complete: bool) {
+        self.closed_item(kind, text, None, complete);
+    }
+
+    fn summary(&mut self, text: &str) {
+        let opaque = Some(r#"{"type":"compaction"}"#.to_owned());
+        self.closed_item(Kind::Compaction, text, opaque, true);
+    }
+
+    fn closed_item(&mut self, kind: Kind, text: &str, opaque: Option<String>, complete: bool) {
         let slot = self.slot;
         self.slot += 1;
         self.piece(Piece::Open { slot, kind });
@@ -45,7 +54,7 @@ impl Reply {
         }
         self.piece(Piece::Close {
             slot,
-            opaque: None,
+            opaque,
             complete,
         });
     }
@@ -90,6 +99,7 @@ pub(crate) fn reply(
         }
         RequestKind::Inquiry(ask) => inquiry(tape, ask, asked),
         RequestKind::Compaction(_) => summary(tape),
+        RequestKind::NativeCompaction => native_summary(tape),
     }
 }
 
@@ -117,6 +127,21 @@ fn summary(tape: &mut Tape) -> VecDeque<Coming> {
         _ => Finish::ContextFull,
     };
     reply.end(tape, finish)
+}
+
+/// A summary in the provider's own form, or what one gives in its place.
+fn native_summary(tape: &mut Tape) -> VecDeque<Coming> {
+    let mut reply = Reply::new();
+    match tape.weighted(&[6, 1, 1, 1]) {
+        0 => reply.summary(""),
+        1 => reply.summary("What was done."),
+        2 => {
+            reply.summary("");
+            reply.summary("");
+        }
+        _ => reply.item(Kind::Text, "What was done.", true),
+    }
+    reply.end(tape, Finish::Stop)
 }
 
 fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {

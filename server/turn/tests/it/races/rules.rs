@@ -159,7 +159,7 @@ fn tool_choice(tape: &mut Tape) -> ToolChoice {
 }
 
 fn model(tape: &mut Tape) -> Model {
-    Model {
+    let mut model = Model {
         id: MODEL.into(),
         forces_tools: !tape.one_in(4),
         forces_while_reasoning: !tape.one_in(3),
@@ -167,7 +167,9 @@ fn model(tape: &mut Tape) -> Model {
         reasoning_switches: !tape.one_in(4),
         compacts_at: tape.one_in(6).then_some(6),
         ..Model::default()
-    }
+    };
+    model.compacts_natively = model.compacts_at.is_some() && tape.one_in(2);
+    model
 }
 
 fn inquiry(tape: &mut Tape) -> InquiryRules {

@@ -68,6 +68,7 @@ pub(crate) fn effect(effect: &Effect) -> String {
                 }
                 RequestKind::Inquiry(ask) => format!("< send {id}: choice {choice:?}, {ask:?}"),
                 RequestKind::Compaction(_) => format!("< send {id}: compaction"),
+                RequestKind::NativeCompaction => format!("< send {id}: native compaction"),
             }
         }
         Effect::Tell(

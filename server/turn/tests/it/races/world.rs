@@ -445,7 +445,9 @@ impl World {
     fn send(&mut self, request: &Request) {
         let asked = match &request.kind {
             RequestKind::Inquiry(ask) => self.checker.asked_in(ask),
-            RequestKind::Turn { .. } | RequestKind::Compaction(_) => Vec::new(),
+            RequestKind::Turn { .. }
+            | RequestKind::Compaction(_)
+            | RequestKind::NativeCompaction => Vec::new(),
         };
         let pieces = model::reply(&mut self.tape, request, &asked);
         self.pool.push(Pending::Stream(request.id, pieces));
