@@ -29,6 +29,7 @@ mod kept;
 mod limits;
 mod litellm;
 mod live;
+mod native;
 mod nothing;
 mod passes;
 mod questions;

@@ -90,6 +90,7 @@ fn anthropic(message: &Value, lines: &mut Vec<String>) {
             "redacted_thinking" => lines.push("thought".into()),
             "tool_use" => called(lines, &block["name"], &block["input"]),
             "tool_result" => content(lines, "result", &block["content"]),
+            "compaction" => line(lines, "compaction", &block["content"]),
             other => lines.push(format!("unknown {other}")),
         }
     }
@@ -110,6 +111,7 @@ fn responses(item: &Value, lines: &mut Vec<String>) {
         }
         "function_call" => called(lines, &item["name"], &item["arguments"]),
         "function_call_output" => content(lines, "result", &item["output"]),
+        "compaction" => line(lines, "compaction", &item["encrypted_content"]),
         other => lines.push(format!("unknown {other}")),
     }
 }
