@@ -186,6 +186,24 @@ say = [{ text = "Done." }]
   vim.cmd('Aside hide')
 end)
 
+test('what stands beside a line whose title changed stays there when more is written', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nsay = [{ text = "Done." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  local view = assert(require('aside.view').visible())
+  view:line('call', 'Ask')
+  view:line('call', 'Ask for a name')
+  view:note('The server crashed.')
+  view:finish('call', 'interrupted')
+  T.has(T.screen(), '`Ask for a name`  interrupted')
+  view:take_back('The server crashed.')
+  view:line('call', 'Ask')
+  view:finish('call', 'ok')
+  T.has(T.screen(), '`Ask`  ok')
+end)
+
 test('a path in an answer is opened in the window of the code', {
   files = { ['a.txt'] = 'one\n', ['b.txt'] = 'one\ntwo\n' },
   script = '[[reply]]\nsay = [{ text = "Look at b.txt:2 first." }]',

@@ -31,8 +31,10 @@ function Beside:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, na
 ---@param line aside.Line
 function Beside:retitle(line, text)
   if line.text == text then return end
-  local row = self:row(line)
+  local row, _, about = unpack(vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, { details = true }))
   self:change(function() vim.api.nvim_buf_set_text(self.buf, row, 0, row, #line.text, { text }) end)
+  -- The mark went to the end of the text, from where it would go along with what is written next.
+  vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, { id = line.mark, virt_text = about.virt_text })
   line.text = text
 end
 
