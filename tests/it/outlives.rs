@@ -160,8 +160,9 @@ impl OpenGround {
             OpenKind::Permission => "ask",
             _ => "auto",
         };
+        // Within it the server starts, also on a machine that is busy.
         let limit = if seconds {
-            "conversation.limits.turn_seconds = 1\n"
+            "conversation.limits.turn_seconds = 3\n"
         } else {
             ""
         };
