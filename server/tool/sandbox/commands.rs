@@ -218,7 +218,7 @@ pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
     let is_known = |it: &SeenCommand| {
         let is_one = |known| rule_for(&it.words, known).is_some();
         let mut args = it.words.iter().skip(1);
-        is_one(LASTING)
+        (is_one(LASTING) && !it.words.iter().any(|arg| starts_another(arg)))
             || is_one(SAFE_OUTSIDE)
             || (is_one(LASTING_ON_PATHS) && !args.any(|arg| may_be_there(path_in(arg))))
             || asks_only(&it.words)
@@ -229,6 +229,12 @@ pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
         && line.commands.iter().all(is_known)
         && !redirected(command).any(may_be_there)
         && words.all(|word| places.named(word, cwd).is_none())
+}
+
+/// Whether an option of Git names a program: `--upload-pack`, `--receive-pack`, `--exec`, or what begins one of them.
+fn starts_another(arg: &str) -> bool {
+    let mut begun = ["--up", "--rece", "--ex"].iter();
+    begun.any(|begun| arg.starts_with(begun))
 }
 
 /// The path in an argument of a program whose arguments are paths: the argument, or the value of an option.
@@ -325,6 +331,9 @@ mod tests {
             "curl -sO https://example.com/later",
             "curl --remote-name https://example.com/later",
             "wget https://example.com/later",
+            "git fetch --upload-pack='sh later' /srv/x",
+            "git push --receive-pack=later /srv/x",
+            "git push --exe later /srv/x",
         ] {
             check(command, false);
         }
