@@ -178,13 +178,25 @@ fn networks() -> Option<(Vec<Network>, bool)> {
 
 /// Mounts as those of the processes see them that see something else than this one.
 fn other_views(processes: &[PathBuf], ours: &[MountLine]) -> Vec<Vec<MountLine>> {
-    let mut texts = BTreeSet::new();
-    let lists = processes
-        .iter()
-        .filter_map(|process| fs::read(process.join("mountinfo")).ok());
-    texts.extend(lists);
+    let own = sight_of(Path::new("/proc/self"));
+    let mut known = BTreeSet::new();
+    let is_new = |process: &&PathBuf| match sight_of(process) {
+        None => true,
+        sight if sight == own => false,
+        Some(sight) => known.insert(sight),
+    };
+    let others = processes.iter().filter(is_new);
+    let lists = others.filter_map(|process| fs::read(process.join("mountinfo")).ok());
+    let texts: BTreeSet<Vec<u8>> = lists.collect();
     let views = texts.iter().map(|text| mountinfo::parse(text));
     views.filter(|theirs| theirs != ours).collect()
+}
+
+/// The mounts among which a process runs, and its root: who has both in common sees the same. None where that cannot be
+/// told, as of another user's processes. The list of mounts, which everybody may read, takes the kernel much longer.
+fn sight_of(process: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mounts = fs::read_link(process.join("ns/mnt")).ok()?;
+    Some((mounts, fs::read_link(process.join("root")).ok()?))
 }
 
 /// The path at which this file lies, which is gone from a path, if it is near: in a folder beside that which it was in, or
