@@ -484,7 +484,7 @@ fn folders_in_memory() -> BTreeSet<String> {
 #[test]
 fn memory_is_used_in_the_folders_that_the_page_names_until_the_command_ends() {
     let tries = "while read -r _ _ _ _ at rest; do case $rest in *' - tmpfs '*) \
-                 if [ \"$(stat -c %m \"$at\")\" = \"$at\" ] && (echo x >\"$at/probe\") 2>/dev/null; \
+                 if [ \"$(stat -c %m \"$at\" 2>/dev/null)\" = \"$at\" ] && (echo x >\"$at/probe\") 2>/dev/null; \
                  then echo \"$(stat -f -c '%b %S' \"$at\") $at\"; fi;; esac; done </proc/self/mountinfo";
     let about = fs::read_to_string("/proc/meminfo").unwrap();
     let total = about

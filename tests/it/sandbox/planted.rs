@@ -111,7 +111,7 @@ fn settings_that_a_command_made_stay_its_own_whatever_becomes_of_them() {
             "chmod 644 aside.toml",
         ),
         ("PLANT aside.toml", "true", "echo >>aside.toml"),
-        ("PLANT aside.toml; chmod 000 .", "true", "chmod 755 ROOT"),
+        ("PLANT aside.toml; chmod 000 .", "true", "chmod 755 'ROOT'"),
     ];
     for (first, second, later) in cases {
         for user in users() {
@@ -138,7 +138,7 @@ fn settings_that_a_command_made_stay_its_own_whatever_becomes_of_them() {
                 let end = ground.run(&[call], &["--mode", "auto"]);
                 assert!(turn > 0 || end.code == 0, "{line}: {end:?}");
             }
-            let later = plants(&format!("cd ROOT 2>/dev/null; {later}"));
+            let later = plants(&format!("cd 'ROOT' 2>/dev/null; {later}"));
             let mut shell = ground.command(Path::new("sh"), &["-c", &later]);
             let done = start(shell.current_dir(world.folder())).end();
             assert_eq!(done.code, 0, "{later}: {done:?}");
