@@ -74,7 +74,7 @@ fn main() {
             let asked: f64 = bill.inquiries().iter().map(|paid| paid.dollars).sum();
             println!(
                 "{model:<30} {questions:>2} never answered: {:>5.2} steps   (wanted: 4 at most; was 27.5)",
-                asked / bill.before().dollars
+                asked / bill.after().dollars
             );
         }
     }
