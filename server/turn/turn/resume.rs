@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, permission},
     effect::{Effect, Sending},
-    history::{CallHistory, CallState, Progress, PromptHistory, PromptState, TurnHistory},
+    history::{CallState, Progress, PromptHistory, PromptState, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
     model::response::{Finish, Usage},
     question::Question,
@@ -57,12 +57,16 @@ impl Turn {
         turn.recall(history);
         turn.take_answers(answers)?;
         turn.refuse_in_vain()?;
+        let was_requested = *turn.cx.history.progress() == Progress::Requested;
+        if was_requested || turn.compaction_is_due() || turn.may_ask_a_model() {
+            // A provider may have begun to answer: the step, the questions, or a summary, of which nothing is on record
+            // before it ends. Nobody knows how much it charges for that.
+            turn.cx.pay_broken(Usage::default(), true);
+        }
         match turn.cx.history.progress().clone() {
             Progress::Begun => turn.request(),
             Progress::Requested => {
                 turn.cx.step = turn.cx.step.saturating_sub(1);
-                // The provider may have begun to answer, and nobody knows how much it charges for that.
-                turn.cx.pay_broken(Usage::default(), true);
                 turn.request_again();
             }
             Progress::Answered { finish, owing } => turn.go_on_after(finish.as_ref(), owing),
@@ -70,6 +74,14 @@ impl Turn {
         }
         turn.advance();
         Ok(turn)
+    }
+
+    /// Whether a question of the last step was put to no person, and thus perhaps to a model.
+    fn may_ask_a_model(&self) -> bool {
+        let history = &self.cx.history;
+        history.step_calls().any(|past| {
+            matches!(past.state(), CallState::Asking(_)) && history.waits_on(past).is_none()
+        })
     }
 
     /// Restores rules that changed while the turn ran.
@@ -116,14 +128,6 @@ impl Turn {
     fn go_on_with_calls(&mut self) {
         self.phase = Phase::Calls;
         let pasts: Vec<_> = self.cx.history.step_calls().cloned().collect();
-        // A model may have begun to answer what no person was asked, as with a request of the turn.
-        let history = &self.cx.history;
-        let may_be_asked = |past: &CallHistory| {
-            matches!(past.state(), CallState::Asking(_)) && history.waits_on(past).is_none()
-        };
-        if pasts.iter().any(may_be_asked) {
-            self.cx.pay_broken(Usage::default(), true);
-        }
         for (place, past) in pasts.iter().enumerate() {
             let call = Call::resume(&mut self.cx, past, place);
             self.calls.push(call);
