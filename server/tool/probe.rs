@@ -27,8 +27,10 @@ use super::{
 /// a mount the more there are.
 const TIME: Duration = Duration::from_secs(10);
 const TIME_OF_PLACE: Duration = Duration::from_millis(25);
-/// Times that it is run where it does not start.
+/// Times that it is run where it does not start, and where its walls were not as meant: what another program changes
+/// meanwhile may be changed again.
 const TRIES: usize = 3;
+const TRIES_TO_BUILD: usize = 10;
 /// Bytes of what it prints that are read.
 const MOST: usize = 64 << 10;
 /// Separator of the parts of its output.
@@ -92,6 +94,10 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         let ran = run_script(walls, root, &means, holder, &bait, time).await;
         let (how, output) =
             ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        let most = match how {
+            CommandEnd::Unbuilt(_) => TRIES_TO_BUILD,
+            _ => TRIES,
+        };
         let output = String::from_utf8_lossy(&output);
         let tried = Tried {
             output: &output,
@@ -102,7 +108,7 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         match tried.judge() {
             Ok(()) => return Ok(means),
             // Something that belongs to the walls may have gone away while they were built.
-            Err(Fault::NotStarted) if tries < TRIES => {}
+            Err(Fault::NotStarted) if tries < most => {}
             Err(Fault::NotStarted) => {
                 let said = output.lines().find(|line| line.starts_with("bwrap: "));
                 return Err(failed(match said {
