@@ -62,11 +62,11 @@ pub(super) struct NotOpened {
 /// Kind of reason why a server could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotOpenedKind {
-    /// It failed.
+    /// The attempt failed. After several in a row there is no further one.
     Failed,
-    /// It requires a login.
+    /// The server requires a login.
     WantsLogin,
-    /// It is not started while commands run that could change what it starts from.
+    /// Commands run that could change what the server starts from, so it was not started yet.
     KeptWaiting,
 }
 

@@ -487,10 +487,10 @@ impl Fork {
         oldest.is_some_and(|oldest| std::ptr::eq(oldest, link))
     }
 
-    /// As it is sent to a model: from the newest summary on that this can read. Where so much is before a summary of
-    /// another model that it would take more than a quarter of a context window of `window` tokens, the conversation begins
-    /// with the oldest summary after which it does not, although this model cannot read that. `reads` says whether the model takes
-    /// summaries of its own back.
+    /// The conversation as it is sent to a model: from the newest summary on that this model can read. A summary that another
+    /// model alone can read is left out, and what it stands for is sent in its place. Where that takes more than a quarter of
+    /// a context window of `window` tokens, the conversation begins with the oldest such summary after which it does not, in
+    /// words that say so. `reads` says whether the model takes summaries of its own back.
     #[must_use]
     pub fn read_by(mut self, model: &str, reads: bool, window: Option<u64>) -> Self {
         let most = window.map_or(u64::MAX, |window| window / 4 * BYTES_A_TOKEN);
