@@ -26,10 +26,28 @@ pub(crate) struct Compacting {
     /// Time of the retry, if the request failed.
     pub(crate) backoff: Option<Time>,
     pub(crate) is_repair: bool,
-    /// Whether the user asked for it. The turn then ends with it, and no request waits.
-    pub(crate) by_hand: bool,
+    /// Why it is made.
+    pub(crate) occasion: Occasion,
     /// Tokens of all its requests.
     pub(crate) spent: Usage,
+}
+
+/// Reason for a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// The next request, which waits for it, would be too large.
+    Due,
+    /// The user asks for it.
+    Asked,
+    /// Nobody writes, and the provider's cache is about to forget the conversation.
+    Idle,
+}
+
+impl Occasion {
+    /// Whether the turn is there for the summary alone, so that it ends with it, and no request waits.
+    pub(crate) fn is_the_turn(self) -> bool {
+        self != Self::Due
+    }
 }
 
 /// A summary that can stand for the conversation.
@@ -57,7 +75,7 @@ pub(crate) fn is_due(fullness: &Fullness, waiting: u64, rules: &Rules) -> bool {
     let model = &rules.model;
     let tokens = fullness.tokens().saturating_add(waiting / BYTES_A_TOKEN);
     let is_over = model.compacts_at.is_some_and(|most| tokens > most);
-    let is_on = rules.compaction == CompactionRule::Auto && !fullness.is_given_up(&model.id);
+    let is_on = rules.compaction != CompactionRule::Off && !fullness.is_given_up(&model.id);
     is_on && is_over && fullness.tokens() > 0
 }
 

@@ -18,7 +18,7 @@ use crate::{
     model_text::ModelText,
     question::Question,
     record::{CallKey, Event, Level, PromptId, Refusal, Showing},
-    rules::{Assistant, Class, Client, Mode, Rules, RunRule, ToolRules},
+    rules::{Assistant, Client, Mode, Rules, RunRule, ToolRules},
 };
 
 /// A question for a model.
@@ -166,12 +166,6 @@ impl Context {
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {
         self.rules.tools.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Whether no call of this tool can change anything. A tool from outside Aside may only say so of itself.
-    pub(crate) fn changes_nothing(&self, name: &str) -> bool {
-        let known = self.rules.tools.get(name);
-        known.is_some_and(|rules| rules.class == Class::Reads && !rules.outside && !rules.in_client)
     }
 
     /// Maximum duration of a tool's run.

@@ -19,7 +19,9 @@
 //! | `context` | what the machines share: rules, client, history, and the way out |
 //! | [`inquiry`] | a model's answering of questions, in side requests |
 //! | [`call`] | one call of a tool: prepared, permitted, run, asked about, delivered |
+//! | [`clearing`] | which outputs of old calls are left out of requests |
 //! | `compaction` | when a conversation is summarised, and what counts as a summary |
+//! | [`idle`] | when it is summarised while nobody writes |
 //! | [`turn`] | the turn around them |
 //!
 //! # Words
@@ -38,6 +40,7 @@
 //! | inquiry | a question put to a model, in a side request | subquery |
 //! | answer, decline, cancel | what a person did with a prompt | dismissal, rejection |
 //! | compaction | a summary of the conversation, which later requests begin with in its place | condensation |
+//! | clearing | outputs of old calls are left out of the requests from then on | pruning |
 //! | ledger | what people said, answered, allowed and refused, printed from the log | |
 //! | permission | a person's decision whether a call may run: once, for the turn, always, no | grant |
 //! | approval | a permission that is kept for the workspace | allowance |
@@ -50,10 +53,12 @@
 //! | held result | one that is on record and that the model may not see yet | |
 
 pub mod call;
+pub mod clearing;
 mod compaction;
 mod context;
 pub mod effect;
 pub mod history;
+pub mod idle;
 pub mod input;
 pub mod inquiry;
 pub mod model;

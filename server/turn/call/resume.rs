@@ -88,7 +88,7 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
             return (call, next);
         }
         // Whatever a run did that changes nothing can be done again.
-        CallState::Running { live } if live.is_empty() && cx.changes_nothing(past.tool()) => {
+        CallState::Running { live } if live.is_empty() && cx.rules.changes_nothing(past.tool()) => {
             return (call, prepare(details));
         }
         CallState::Running { live } => {

@@ -1,6 +1,8 @@
 //! The closed list of what a turn wants done. The engine performs effects in order, and never waits for one
 //! but `Record`: an event is on disk before what comes after it is performed.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::{
@@ -172,4 +174,6 @@ pub struct End {
     pub refusals: Vec<Refusal>,
     /// The open prompts of an interrupted turn.
     pub prompts: Vec<Prompt>,
+    /// Time after which a summary is to be made, if nobody writes until then; none where it would save too little.
+    pub summary_due: Option<Duration>,
 }

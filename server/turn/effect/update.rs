@@ -60,6 +60,9 @@ pub enum Update {
         status: Status,
         /// A summary of one line.
         summary: String,
+        /// All that the tool gave, where the summary is only its first line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
         /// With which status a command exited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,

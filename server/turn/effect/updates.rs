@@ -37,9 +37,10 @@ pub fn updates(event: &Event, history: &TurnHistory, of: &impl UpdateContext) ->
             let text = text.clone();
             vec![Update::Reasoning { step, text }]
         }
-        Event::ResponseEnd { .. } | Event::CompactionUndone { .. } | Event::Spent { .. } => {
-            vec![used(history, of)]
-        }
+        Event::ResponseEnd { .. }
+        | Event::CompactionUndone { .. }
+        | Event::OutputsCleared { .. }
+        | Event::Spent { .. } => vec![used(history, of)],
         Event::Compacted { summary, .. } => vec![
             Update::Summary {
                 status: SummaryStatus::Made,
@@ -112,6 +113,10 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
         } => {
             let call = history.call(*call).filter(|call| !of.hides(call.tool()))?;
             let first = || content.lines().next().unwrap_or_default().to_owned();
+            let exit_status = ToolOutput::exit_status(details.as_ref());
+            // What a command printed was told while it ran.
+            let is_whole = end.reason().is_some() || summary.is_some() || exit_status.is_some();
+            let goes_on = !is_whole && content.lines().skip(1).any(|line| !line.trim().is_empty());
             Update::ToolResult {
                 call_id: call.id().to_owned(),
                 status: end.status(),
@@ -119,7 +124,8 @@ fn of_call(event: &Event, history: &TurnHistory, of: &impl UpdateContext) -> Opt
                     Some(reason) => reason.in_words(call.tool()),
                     None => summary.clone().unwrap_or_else(first),
                 },
-                exit_status: ToolOutput::exit_status(details.as_ref()),
+                content: goes_on.then(|| content.clone()),
+                exit_status,
             }
         }
         _ => return None,
@@ -132,7 +138,6 @@ fn unseen_failure(event: &Event, history: &TurnHistory) -> Option<Update> {
     let Event::ToolResult {
         call,
         end,
-        content,
         held: false,
         ..
     } = event
@@ -141,10 +146,15 @@ fn unseen_failure(event: &Event, history: &TurnHistory) -> Option<Update> {
     };
     let call = history.call(*call)?;
     let asked = call.details().is_some_and(|details| details.asked > 0);
-    let first = content.lines().next().unwrap_or_default();
-    (end.status() == Status::Error && !asked).then(|| Update::Notice {
+    let tool = call.tool();
+    // The words of its result are for the model, which may call it once more.
+    let text = match end.reason() {
+        Some(reason) => format!("{tool} failed: {}.", reason.in_words(tool)),
+        None => format!("{tool} failed, and the model was told why."),
+    };
+    (end.status() == Status::Error && !asked).then_some(Update::Notice {
         level: Level::Warning,
-        text: format!("{} failed: {first}", call.tool()),
+        text,
     })
 }
 

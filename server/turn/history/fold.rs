@@ -110,6 +110,7 @@ impl TurnHistory {
             | Event::LateAnswer { .. }
             | Event::CompactionUndone { .. }
             | Event::CompactionFailed { .. }
+            | Event::OutputsCleared { .. }
             | Event::Notice { .. }
             | Event::TurnEnd { .. } => {}
         }

@@ -11,6 +11,7 @@
 //! | [`prompt`] | a prompt that waited for a person |
 //! | [`fullness`] | a conversation, as far as it fills its model |
 //! | [`ledger`] | a conversation, as far as a summary must not lose it |
+//! | [`outputs`] | outputs of calls that could be left out of requests |
 //! | [`passage`] | its passages, with who said them |
 //! | [`memory`] | answers, refusals and approvals that the turn remembers |
 //! | [`progress`] | the last request |
@@ -30,6 +31,7 @@ mod fold;
 pub mod fullness;
 pub mod ledger;
 pub mod memory;
+pub mod outputs;
 pub mod passage;
 pub mod progress;
 pub mod prompt;

@@ -3,15 +3,19 @@
 //! A transcript is a chain of immutable links, one for each request and response. Forking for an inquiry copies one
 //! pointer, and two forks share all bytes that they have in common.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     history::{
         fullness::{BYTES_A_TOKEN, Fullness},
         ledger::Ledger,
+        outputs::{LARGE, LargeOutput},
     },
     model::{attachment::Attachment, response::Feature},
-    record::{CallEnd, CallKey, DirectiveKind, Event, NativeSummary},
+    record::{CallEnd, CallKey, ClearedOutput, DirectiveKind, Event, NativeSummary, PromptSubject},
 };
 
 /// Heading of calls that were made after what a summary covers.
@@ -134,6 +138,12 @@ pub struct Transcript {
     response: Vec<Item>,
     /// Id and name of this turn's calls, by place.
     calls: Vec<(CallKey, String, String)>,
+    /// Responses with calls so far.
+    steps: u32,
+    /// Calls of this turn whose results say what a person answered or changed.
+    heard: BTreeSet<CallKey>,
+    /// Outputs that could be left out, oldest first.
+    outputs: Vec<LargeOutput>,
     ledger: Ledger,
     fullness: Fullness,
 }
@@ -149,6 +159,7 @@ impl Transcript {
                 self.flush();
                 self.turn += 1;
                 self.calls.clear();
+                self.heard.clear();
             }
             Event::UserMessage { text, attachments } => self.message(text, attachments),
             Event::Directive { kind, text } => {
@@ -207,6 +218,15 @@ impl Transcript {
                 ledger,
                 ..
             } => self.compact(summary, native.as_ref(), ledger),
+            Event::OutputsCleared { outputs, .. } => self.clear(outputs),
+            Event::InquiryRequest { call, .. }
+            | Event::PromptOpened {
+                call,
+                subject: PromptSubject::RunTool { diff: true, .. },
+                ..
+            } => {
+                self.heard.insert(*call);
+            }
             Event::Learned { refuses, .. } if refuses.known() == Some(Feature::History) => {
                 self.change();
             }
@@ -243,6 +263,18 @@ impl Transcript {
         &self.ledger
     }
 
+    /// Outputs that could be left out, oldest first.
+    #[must_use]
+    pub fn outputs(&self) -> &[LargeOutput] {
+        &self.outputs
+    }
+
+    /// Responses with calls so far.
+    #[must_use]
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
     /// The ledger, to note changes of files in.
     pub fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
@@ -269,6 +301,7 @@ impl Transcript {
         };
         let last = whole.newest.filter(is_left_out);
         self.change();
+        self.outputs.clear();
         let is_readable = !summary.is_empty();
         let text = match is_readable {
             true => format!("{SUMMARY}{summary}"),
@@ -295,6 +328,44 @@ impl Transcript {
         self.sent.has_media |= self.waiting.iter().any(has_media);
     }
 
+    /// Puts texts in place of outputs. What providers signed is bound to these, so it goes from all responses.
+    fn clear(&mut self, cleared: &[ClearedOutput]) {
+        self.change();
+        let at = |turn: u32, call: CallKey| (turn, call);
+        let mut texts: BTreeMap<_, _> = cleared
+            .iter()
+            .map(|one| (at(one.turn, one.call), one))
+            .collect();
+        self.outputs
+            .retain(|output| !texts.contains_key(&at(output.turn, output.call)));
+        let mut newer = Vec::new();
+        let mut next = self.sent.newest.clone();
+        while let Some(link) = next.filter(|_| !texts.is_empty()) {
+            let mut items = link.items.clone();
+            for item in &mut items {
+                if let Item::ToolResult { call, content, .. } = item
+                    && let Some(one) = texts.remove(&at(link.turn, *call))
+                    && content.len() as u64 == one.bytes
+                {
+                    content.clone_from(&one.text);
+                }
+            }
+            next = link.previous.clone();
+            newer.push((link, items));
+        }
+        let mut previous = newer.last().and_then(|(link, _)| link.previous.clone());
+        for (link, items) in newer.into_iter().rev() {
+            previous = Some(Arc::new(Link {
+                previous,
+                items,
+                native: link.native.clone(),
+                turn: link.turn,
+                epoch: link.epoch,
+            }));
+        }
+        self.sent.newest = previous.or(self.sent.newest.take());
+    }
+
     fn message(&mut self, text: &str, attachments: &[Attachment]) {
         let is_media = |one: &Attachment| one.media().is_some();
         self.sent.has_media |= attachments.iter().any(is_media);
@@ -309,6 +380,16 @@ impl Transcript {
             return;
         };
         self.sent.has_media |= !media.is_empty();
+        let is_large = content.len() >= LARGE && media.is_empty();
+        if *end == CallEnd::Success && is_large && !self.heard.contains(&call) {
+            self.outputs.push(LargeOutput {
+                turn: self.turn,
+                step: self.steps,
+                call,
+                tool: name.clone(),
+                bytes: content.len() as u64,
+            });
+        }
         self.results.push(Item::ToolResult {
             call,
             id: id.clone(),
@@ -330,6 +411,7 @@ impl Transcript {
                 self.calls.push((*call, id.clone(), name.clone()));
             }
         }
+        self.steps += u32::from(self.response.iter().any(Item::is_call));
         let items = std::mem::take(&mut self.response);
         self.link(items);
     }

@@ -206,7 +206,7 @@ impl Inquiries {
             return Vec::new();
         }
         if let FailureClass::RefusedParts(parts) = &failure.class
-            && leave_out(cx, &inquiry.model(cx), parts, &failure.text)
+            && leave_out(cx, &inquiry.model(cx), parts, &failure.sentence())
         {
             inquiry.send(cx, own);
             self.running.push(inquiry);
@@ -220,7 +220,7 @@ impl Inquiries {
             self.running.push(inquiry);
             return Vec::new();
         }
-        inquiry.give_up(cx, &failure.text)
+        inquiry.give_up(cx, &failure.sentence())
     }
 
     /// Goes on after the model refused a forced tool: the named strategy becomes `in_band`, and the next rung is

@@ -134,10 +134,23 @@ fn is_zero(tokens: &u64) -> bool {
 pub struct Failure {
     /// Class of the failure, which decides the reaction.
     pub class: FailureClass,
-    /// One sentence for the user: what happened, to what, and what to do next.
+    /// What happened, and to what, for the user.
     pub text: String,
+    /// What to do next, if the text does not say it. For a request that is sent again anyway it is not told.
+    pub advice: Option<String>,
     /// The server's `Retry-After`.
     pub retry_after: Option<std::time::Duration>,
+}
+
+impl Failure {
+    /// One sentence for the user: what happened, to what, and what to do next.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match &self.advice {
+            Some(advice) => format!("{}; {advice}", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// Class of a failed request, which decides the reaction.

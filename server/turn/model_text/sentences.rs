@@ -73,6 +73,10 @@ sentences! {
     CompactWords = "\n\nThe user asks of this summary: {words}";
     CompactAgain = "That is not a usable summary. Reply with the summary alone: no call, complete, and much shorter than the conversation.";
     CompactNotRun = "Not run: summarise the conversation first.";
+    // In place of outputs that are not sent any more.
+    Cleared = "Left out to save tokens: {bytes} bytes that `{tool}` gave in turn {turn}.";
+    ClearedCallAgain = " Make the call again if you need them.";
+    ClearedRecall = " The tool `recall` finds them in the log of this conversation.";
     // Inquiries.
     InquiryAsks = "The tool `{tool}` needs an answer before it can go on.";
     InquiryId = "Inquiry {id}";

@@ -287,9 +287,9 @@ impl ResultReason {
             return refused(refusal, self.refusing_key(tool).as_deref(), self.cause());
         }
         match self {
-            Self::Declined { .. } => "the user did not allow it".into(),
+            Self::Declined { .. } => "you did not allow it".into(),
             Self::PromptFailed { why } => because("the prompt could not be shown", why),
-            Self::Withheld => "the user withheld the result".into(),
+            Self::Withheld => "you withheld the result".into(),
             Self::Unanswered { why } => because("its question was not answered", why),
             Self::InvalidArguments { why } => because("the arguments are invalid", why),
             Self::UnknownTool => "there is no tool of this name".into(),

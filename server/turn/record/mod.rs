@@ -78,6 +78,19 @@ pub struct NativeSummary {
     pub opaque: String,
 }
 
+/// An output of a call that is not sent any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClearedOutput {
+    /// Number of its turn in the conversation, from 1.
+    pub turn: u32,
+    /// Place of the call in that turn.
+    pub call: CallKey,
+    /// Bytes of the output. One of another size is another output, and stays.
+    pub bytes: u64,
+    /// Text for the model in its place. Kept because the history must not change, and never read back.
+    pub text: String,
+}
+
 /// One event of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -281,6 +294,13 @@ pub enum Event {
         /// Reason in words; not a whole sentence.
         reason: String,
     },
+    /// Outputs of old calls are left out of later requests, because the provider's cache did not know them any more.
+    OutputsCleared {
+        /// The outputs, in the order of the conversation.
+        outputs: Vec<ClearedOutput>,
+        /// Tokens that the conversation has without them, about.
+        context: u64,
+    },
     /// A request of the turn brought nothing that the conversation keeps, because it broke off or gave no summary.
     Spent {
         /// Its tokens, which were paid for.
@@ -322,7 +342,7 @@ pub enum Event {
 
 impl Event {
     /// Types of events, by the word on record. A line of another type is kept as it is.
-    pub const TYPES: [&'static str; 23] = [
+    pub const TYPES: [&'static str; 24] = [
         "turn_start",
         "user_message",
         "directive",
@@ -343,6 +363,7 @@ impl Event {
         "compacted",
         "compaction_undone",
         "compaction_failed",
+        "outputs_cleared",
         "spent",
         "notice",
         "turn_end",
@@ -380,14 +401,22 @@ impl Event {
         }
     }
 
-    /// Tokens that the conversation has after the event, where it tells: as a response counted them, and 0 after a summary,
-    /// whose tokens nobody has counted yet.
+    /// Whether a request to a model was under way at the event, and the provider's cache in use.
+    #[must_use]
+    pub fn is_of_request(&self) -> bool {
+        matches!(self, Self::RequestSent { .. }) || self.usage().is_some()
+    }
+
+    /// Tokens that the conversation has after the event, where it tells: as a response counted them, about as many where
+    /// outputs were cleared, and 0 after a summary, whose tokens nobody has counted yet.
     #[must_use]
     pub fn context(&self) -> Option<u64> {
         match self {
             Self::ResponseEnd { usage, .. } => usage.context(),
             Self::Compacted { .. } => Some(0),
-            Self::CompactionUndone { context, .. } => Some(*context),
+            Self::CompactionUndone { context, .. } | Self::OutputsCleared { context, .. } => {
+                Some(*context)
+            }
             _ => None,
         }
     }

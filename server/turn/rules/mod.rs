@@ -168,9 +168,12 @@ pub enum ResultRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CompactionRule {
-    /// Before the context window is full, and before a price step of the model.
+    /// Before the context window is full, before a price step of the model, and in an editor also while nobody writes,
+    /// before the provider's cache forgets a long conversation.
     #[default]
     Auto,
+    /// Before the context window is full, and before a price step of the model.
+    Full,
     /// Never: a turn fails once the context window is full.
     Off,
 }
@@ -257,6 +260,10 @@ pub struct Model {
     pub compacts_at: Option<u64>,
     /// Whether the provider makes summaries in a form of its own.
     pub compacts_natively: bool,
+    /// Time after the last request for which the provider's cache may still know the conversation; none where nobody says.
+    pub cache_life: Option<Duration>,
+    /// Prices of its cache, where the provider sells one; none where nothing is cached, or nobody knows for how long.
+    pub cache_prices: Option<CachePrices>,
 }
 
 /// Rules of inquiries.
@@ -475,6 +482,17 @@ impl Default for Detached {
     }
 }
 
+/// Prices of a million tokens of a model whose provider sells a cache, in millionths of a US dollar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachePrices {
+    /// Input that is read from the cache.
+    pub read: u64,
+    /// Input that is written to it.
+    pub write: u64,
+    /// Output.
+    pub output: u64,
+}
+
 impl Default for Model {
     fn default() -> Self {
         Self {
@@ -489,6 +507,8 @@ impl Default for Model {
             context_window: None,
             compacts_at: None,
             compacts_natively: false,
+            cache_life: None,
+            cache_prices: None,
         }
     }
 }
@@ -526,6 +546,13 @@ impl Rules {
     pub fn refused_by(&self, model: &str) -> BTreeSet<Feature> {
         let of_model = self.refused.iter().filter(|(id, _)| id == model);
         of_model.map(|(_, feature)| *feature).collect()
+    }
+
+    /// Whether no call of this tool can change anything. A tool from outside Aside may only say so of itself.
+    #[must_use]
+    pub fn changes_nothing(&self, tool: &str) -> bool {
+        let known = self.tools.get(tool);
+        known.is_some_and(|rules| rules.class == Class::Reads && !rules.outside && !rules.in_client)
     }
 
     /// The rules of one question of a tool; the defaults where nothing is configured.

@@ -4,8 +4,8 @@
 
 use crate::{
     compaction::{
-        Compacting, MadeSummary, SummaryFault, calls_not_run, fills, is_due, is_native, is_passing,
-        native_summary, options, summary,
+        Compacting, MadeSummary, Occasion, SummaryFault, calls_not_run, fills, is_due, is_native,
+        is_passing, native_summary, options, summary,
     },
     effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
     history::fullness::{FAILURES, most_left, saves_enough},
@@ -29,7 +29,18 @@ impl Turn {
         let mut turn = Self::new(setup, now);
         turn.cx.record(Event::TurnStart);
         let sending = turn.own_sending();
-        turn.compact(sending, Some(words));
+        turn.compact(sending, Occasion::Asked, words);
+        turn
+    }
+
+    /// Begins a turn that summarises the conversation while nobody writes, and ends. A failure of it is no failure of the
+    /// turn: nobody asked for it.
+    #[must_use]
+    pub fn summarise_idle(setup: Setup, now: Time) -> Self {
+        let mut turn = Self::new(setup, now);
+        turn.cx.record(Event::TurnStart);
+        let sending = turn.own_sending();
+        turn.compact(sending, Occasion::Idle, "");
         turn
     }
 
@@ -84,23 +95,29 @@ impl Turn {
         }
     }
 
-    /// Asks for a summary before the next request is sent, or because the user wants one with these words.
-    pub(crate) fn compact(&mut self, sending: Sending, by_hand: Option<&str>) {
+    /// Asks for a summary. `words` of the user say what it has to keep; they may be empty.
+    pub(crate) fn compact(&mut self, sending: Sending, occasion: Occasion, words: &str) {
         let (used, of) = (
             self.cx.fullness.tokens(),
             self.cx.rules.model.context_window,
         );
-        let words = by_hand.map(str::trim).filter(|words| !words.is_empty());
+        let words = Some(words.trim()).filter(|words| !words.is_empty());
         let said = words.map_or_else(String::new, |words| {
             format!(" You asked it to keep: {words}")
         });
-        let text = match (used, of) {
-            (0, _) => format!("The conversation is being summarised.{said}"),
-            (used, Some(of)) => {
-                format!("The conversation has {used} of {of} tokens; it is being summarised.{said}")
+        let why = match occasion {
+            Occasion::Idle => {
+                " before the provider's cache forgets it, so that your next message costs less"
             }
+            Occasion::Due | Occasion::Asked => "",
+        };
+        let text = match (used, of) {
+            (0, _) => format!("The conversation is being summarised{why}.{said}"),
+            (used, Some(of)) => format!(
+                "The conversation has {used} of {of} tokens; it is being summarised{why}.{said}"
+            ),
             (used, None) => {
-                format!("The conversation has {used} tokens; it is being summarised.{said}")
+                format!("The conversation has {used} tokens; it is being summarised{why}.{said}")
             }
         };
         self.cx.notice(Level::Info, text);
@@ -123,7 +140,7 @@ impl Turn {
             retries: Retries::default(),
             backoff: None,
             is_repair: false,
-            by_hand: by_hand.is_some(),
+            occasion,
             spent: Usage::default(),
         }));
         self.send_compaction();
@@ -250,7 +267,7 @@ impl Turn {
                 discard_step: None,
             });
         }
-        let text = failure.text.trim_end_matches('.').to_owned();
+        let text = failure.sentence().trim_end_matches('.').to_owned();
         if is_passing(&failure.class) {
             return self.put_compaction_off(ErrorCode::of(&failure.class), &text);
         }
@@ -280,8 +297,27 @@ impl Turn {
                 }
                 true
             }
-            FailureClass::RefusedParts(parts) => self.does_without(parts, &failure.text),
+            FailureClass::RefusedParts(parts) => self.does_without(parts, &failure.sentence()),
             _ => false,
+        }
+    }
+
+    /// The user said something while a summary is made that is all there is of the turn. From now on the turn is there to
+    /// answer that: after the summary that was asked for, and at once where nobody asked for one.
+    pub(crate) fn answer_after_summary(&mut self) {
+        let Phase::Compacting(pass) = &mut self.phase else {
+            return;
+        };
+        match pass.occasion {
+            Occasion::Due => {}
+            Occasion::Asked => pass.occasion = Occasion::Due,
+            Occasion::Idle => {
+                self.abort_compaction();
+                if let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) {
+                    self.compaction_settled = true;
+                    self.send(pass.sending);
+                }
+            }
         }
     }
 
@@ -305,20 +341,17 @@ impl Turn {
         self.summaries_put_off = 0;
         let cost = pass.spent.cost;
         let cost = cost.map_or_else(String::new, |cost| format!(" It cost ${cost:.4}."));
-        let before = match before {
-            0 => "it".to_owned(),
-            before => before.to_string(),
-        };
-        let left = match left {
-            0 => "a summary stands".to_owned(),
-            left => format!("about {left} tokens stand"),
+        let sizes = match (before, left) {
+            (0, 0) => String::new(),
+            (before, 0) => format!(" from {before} tokens"),
+            (0, left) => format!(" to about {left} tokens"),
+            (before, left) => format!(" from {before} tokens to about {left}"),
         };
         let text = format!(
-            "The conversation was summarised: {left} for {before}, and every answer and decision of yours is kept as \
-             it is.{cost}"
+            "The conversation was summarised{sizes}; every answer and decision of yours is kept as it is.{cost}"
         );
         self.cx.notice(Level::Info, text);
-        if pass.by_hand {
+        if pass.occasion.is_the_turn() {
             return self.conclude(Conclusion::of(Outcome::Completed));
         }
         self.send(pass.sending);
@@ -326,16 +359,32 @@ impl Turn {
 
     /// Goes on without a summary; a turn that was to make one fails.
     fn drop_compaction(&mut self, code: ErrorCode, why: &str) {
-        if let Some(sending) = self.end_compaction(code, why) {
-            self.compaction_in_vain(why);
-            self.send(sending);
+        match self.end_compaction(code, why) {
+            Some((Occasion::Idle, _)) => {
+                self.compaction_in_vain(why);
+                self.conclude(Conclusion::of(Outcome::Completed));
+            }
+            Some((_, sending)) => {
+                self.compaction_in_vain(why);
+                self.send(sending);
+            }
+            None => {}
         }
     }
 
     /// Goes on without a summary that the network prevented. That says nothing of the conversation, so it counts for this
     /// turn alone.
     fn put_compaction_off(&mut self, code: ErrorCode, why: &str) {
-        if let Some(sending) = self.end_compaction(code, why) {
+        let Some((occasion, sending)) = self.end_compaction(code, why) else {
+            return;
+        };
+        if occasion == Occasion::Idle {
+            let text = format!(
+                "The conversation could not be summarised ({why}); it stays as it is, and is summarised before it is full."
+            );
+            self.cx.notice(Level::Info, text);
+            self.conclude(Conclusion::of(Outcome::Completed));
+        } else {
             self.summaries_put_off = self.summaries_put_off.saturating_add(1);
             let then = match self.summaries_put_off < FAILURES {
                 true => "after the next response",
@@ -349,13 +398,14 @@ impl Turn {
         }
     }
 
-    /// Ends a summary that failed. Returns the options of the request that waits for it; a turn that was to make one ends.
-    fn end_compaction(&mut self, code: ErrorCode, why: &str) -> Option<Sending> {
+    /// Ends a summary that failed. Returns its reason, and the options of the request that waits for it; a turn in which
+    /// the user asked for it ends.
+    fn end_compaction(&mut self, code: ErrorCode, why: &str) -> Option<(Occasion, Sending)> {
         let Phase::Compacting(pass) = std::mem::replace(&mut self.phase, Phase::Calls) else {
             return None;
         };
         self.tell_summary(SummaryStatus::Failed, Some(why));
-        if pass.by_hand {
+        if pass.occasion == Occasion::Asked {
             let text = format!(
                 "The conversation could not be summarised ({why}); it stays as it is, so try again, or choose another \
                  model."
@@ -364,7 +414,7 @@ impl Turn {
             return None;
         }
         self.compaction_settled = true;
-        Some(pass.sending)
+        Some((pass.occasion, pass.sending))
     }
 
     /// Puts on record that a summary failed or saved too little, and tells the user what becomes of the conversation.

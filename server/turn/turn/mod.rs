@@ -10,12 +10,16 @@
 //! | `unused` | answers and rules for questions that no tool asked |
 //! | `log_failure` | a log that cannot be written |
 
+use std::time::Duration;
+
 use crate::{
     call::{Call, Ending},
-    compaction::Compacting,
+    clearing::Clearing,
+    compaction::{Compacting, Occasion},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Sending},
     history::fullness::Fullness,
+    idle::summary_due,
     input::{Input, Preparation, PromptAnswer, RequestId, Time},
     inquiry::{Inquiries, OpenCall},
     model::{
@@ -51,6 +55,8 @@ pub struct Setup {
     pub model_text: ModelText,
     /// Tokens of the conversation, and the summaries that failed in a row.
     pub fullness: Fullness,
+    /// Outputs that are left out from the next request on, if any.
+    pub clearing: Option<Clearing>,
 }
 
 /// One turn: from one user message to the final answer.
@@ -64,11 +70,15 @@ pub struct Turn {
     prepared: Vec<(CallKey, Preparation)>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
+    /// Outputs that are left out from the next request on, until that is sent.
+    pub(crate) clearing: Option<Clearing>,
     /// Whether the next request is sent as it is, because a summary was just made or tried.
     pub(crate) compaction_settled: bool,
     /// Summaries in a row that the network prevented in this turn.
     pub(crate) summaries_put_off: u8,
     pub(crate) ends_at: Option<Time>,
+    /// When the turn's last request was sent: from then on the provider's cache keeps the conversation for its time.
+    requested_at: Option<Time>,
     /// Reason of the last retry, until a response is whole.
     pub(crate) retried_for: Option<String>,
 }
@@ -140,9 +150,11 @@ impl Turn {
             client,
             model_text,
             fullness,
+            clearing,
         } = setup;
         Self {
             ends_at: rules.limits.turn_time.map(|time| now + time),
+            requested_at: None,
             retried_for: None,
             force: Force::new(rules.tool_choice.clone()),
             cx: Context::new(id, rules, client, model_text, fullness, now),
@@ -150,6 +162,7 @@ impl Turn {
             calls: Vec::new(),
             prepared: Vec::new(),
             inquiries: Inquiries::default(),
+            clearing,
             compaction_settled: false,
             summaries_put_off: 0,
         }
@@ -272,8 +285,13 @@ impl Turn {
         if let Some(error) = self.over_limit() {
             return self.conclude(Conclusion::failed(error));
         }
+        if let Some(clearing) = self.clearing.take() {
+            let (event, text) = clearing.recorded();
+            self.cx.record(event);
+            self.cx.notice(Level::Info, text);
+        }
         if self.compaction_is_due() {
-            return self.compact(sending, None);
+            return self.compact(sending, Occasion::Due, "");
         }
         self.calls.clear();
         self.prepared.clear();
@@ -291,6 +309,7 @@ impl Turn {
     /// Sends the request of this step, for the first time or again.
     pub(crate) fn stream(&mut self, sending: Sending, retries: Retries) {
         let request = self.cx.next_request();
+        self.requested_at = Some(self.cx.now);
         let kind = RequestKind::Turn {
             step: self.cx.step,
             native_schema: self.cx.history.schema_repair(),
@@ -340,6 +359,8 @@ impl Turn {
         if matches!(self.phase, Phase::Calls) {
             self.start_ready();
             for wanted in std::mem::take(&mut self.cx.inquiry_questions) {
+                // The provider's cache knows the conversation as it is from here on.
+                self.clearing = None;
                 self.inquiries.want(&self.cx, wanted);
             }
             let own = self.own_sending();
@@ -413,7 +434,18 @@ impl Turn {
             usage,
             refusals,
             prompts,
+            summary_due: self.summary_due(outcome),
         }));
+    }
+
+    /// Time from now on after which a summary is to be made, if nobody writes until then.
+    fn summary_due(&self, outcome: Outcome) -> Option<Duration> {
+        let due = summary_due(&self.cx.fullness, &self.cx.rules)?;
+        let at = self
+            .requested_at
+            .filter(|_| outcome == Outcome::Completed)?
+            + due;
+        (at > self.cx.now).then(|| at.saturating_sub(self.cx.now))
     }
 
     fn first_byte(&mut self) {
@@ -439,6 +471,7 @@ impl Turn {
             return;
         }
         self.cx.record(Event::Steer { text });
+        self.answer_after_summary();
     }
 
     fn cancel(&mut self) {
@@ -492,7 +525,9 @@ impl Turn {
         let conclusion = match &self.phase {
             Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
             // Nothing of it is kept, so nothing could be resumed.
-            Phase::Compacting(pass) if pass.by_hand => Conclusion::of(Outcome::Cancelled),
+            Phase::Compacting(pass) if pass.occasion.is_the_turn() => {
+                Conclusion::of(Outcome::Cancelled)
+            }
             _ => Conclusion::of(Outcome::Interrupted),
         };
         self.conclude(conclusion);

@@ -66,12 +66,11 @@ impl Turn {
             streaming.backoff = Some(self.cx.now + after);
             (streaming.shown, streaming.began) = (false, false);
             streaming.response = Response::default();
-            let reason = failure.text.clone();
-            self.retried_for = Some(reason.clone());
+            self.retried_for = Some(failure.sentence());
             return self.cx.tell(Update::Retry {
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
-                reason,
+                reason: failure.text.clone(),
                 discard_step,
             });
         }
@@ -88,7 +87,7 @@ impl Turn {
         }
         if let FailureClass::RefusedParts(parts) = &failure.class {
             let (sending, retries) = (streaming.sending.clone(), streaming.retries);
-            if self.does_without(parts, &failure.text) {
+            if self.does_without(parts, &failure.sentence()) {
                 let announced = parts.iter().any(|part| matches!(part, LeftOut::Tool(_)));
                 // What the model is told of goes out with a request of its own.
                 return if announced {
@@ -98,7 +97,7 @@ impl Turn {
                 };
             }
         }
-        let error = TurnError::new(ErrorCode::of(&failure.class), failure.text.clone());
+        let error = TurnError::new(ErrorCode::of(&failure.class), failure.sentence());
         self.conclude(Conclusion::failed(error));
     }
 

@@ -150,6 +150,7 @@ macro_rules! conversations {
 conversations! {
     answers
     cancel
+    clearing
     clients
     compaction
     cuts

@@ -3,17 +3,20 @@
 
 mod call_history;
 mod causes;
+mod clearing;
 mod conversations;
 mod deliver;
 mod ends;
 mod events;
 mod fold;
+mod idle;
 mod invariants;
 mod log_failures;
 mod loops;
 mod permit;
 mod play;
 mod races;
+mod record;
 mod resumes;
 mod routing;
 mod storm;

@@ -30,6 +30,9 @@ pub(crate) fn event(event: &Event) -> Event {
     match &mut event {
         Event::Directive { text, .. } => text.clear(),
         Event::ToolResult { content, .. } => content.clear(),
+        Event::OutputsCleared { outputs, .. } => {
+            outputs.iter_mut().for_each(|output| output.text.clear());
+        }
         Event::InquiryResponse {
             response:
                 InquiryResponse::Cancelled {

@@ -13,7 +13,7 @@ use super::{
     Play,
     ask::{json as parse, lines, question, words},
     history,
-    setup::{client, client_rules, prepared, seconds},
+    setup::{client, client_rules, number, prepared, seconds},
 };
 
 impl Play {
@@ -33,7 +33,14 @@ impl Play {
         if self.turn.is_none()
             && !matches!(
                 verb,
-                "user" | "summarise" | "unsummarise" | "resume" | "new" | "crash" | "wait"
+                "user"
+                    | "summarise"
+                    | "summarise-idle"
+                    | "unsummarise"
+                    | "resume"
+                    | "new"
+                    | "crash"
+                    | "wait"
             )
         {
             self.start("go");
@@ -55,6 +62,7 @@ impl Play {
         match verb {
             "user" => self.start(rest),
             "summarise" => self.summarise(rest),
+            "summarise-idle" => self.summarise_idle(),
             "unsummarise" => self.take_summary_back(),
             "resume" => {
                 let answers = words(rest);
@@ -105,6 +113,7 @@ impl Play {
         let output = || ToolOutput::text(lines(rest));
         let outcome = match verb {
             "done" => ToolOutcome::Success(output()),
+            "long" => ToolOutcome::Success(ToolOutput::text("x".repeat(number(rest)))),
             "error" => ToolOutcome::Error(output()),
             "asks" => ToolOutcome::NeedsInput(question(rest)),
             "stopped" => ToolOutcome::Stopped,
@@ -320,6 +329,7 @@ impl Play {
         let failure = Failure {
             class: failure_class(class),
             text: text.into(),
+            advice: None,
             retry_after,
         };
         self.tell(Input::Failed(id, failure));

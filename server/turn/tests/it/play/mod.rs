@@ -19,6 +19,7 @@ use std::{
 };
 
 use aside_turn::{
+    clearing::{Clearing, clearing},
     effect::{Effect, End, Prompt, PromptKind, Request, RequestKind},
     history::TurnHistory,
     input::{Input, Preparation, PromptAnswer, SecretValue, Time, ToolOutcome},
@@ -27,6 +28,7 @@ use aside_turn::{
     question::{Answer, AnswerType},
     record::{CallKey, Event, PromptId},
     resume::close,
+    transcript::Transcript,
     turn::{Setup, Turn},
 };
 use serde_json::Value;
@@ -52,6 +54,8 @@ pub(crate) struct Play {
     pub(crate) out: String,
     turn: Option<Turn>,
     now: Time,
+    /// When a request to a model was under way last.
+    asked_at: Option<Time>,
     calls: Calls,
     prompts: Vec<PromptId>,
     shown: BTreeMap<PromptId, Prompt>,
@@ -86,6 +90,7 @@ impl Play {
             out: String::new(),
             turn: None,
             now: START,
+            asked_at: None,
             calls: Calls::default(),
             prompts: Vec::new(),
             shown: BTreeMap::new(),
@@ -128,6 +133,12 @@ impl Play {
     /// Begins a turn that summarises the conversation.
     pub(crate) fn summarise(&mut self, words: &str) {
         self.turn = Some(Turn::summarise(self.setup(), words, self.now));
+        self.drain();
+    }
+
+    /// Begins a turn that summarises the conversation while nobody writes.
+    pub(crate) fn summarise_idle(&mut self) {
+        self.turn = Some(Turn::summarise_idle(self.setup(), self.now));
         self.drain();
     }
 
@@ -303,7 +314,18 @@ impl Play {
             client: self.world.client.clone(),
             model_text: self.world.model_text.clone(),
             fullness,
+            clearing: self.clearing(),
         }
+    }
+
+    fn clearing(&self) -> Option<Clearing> {
+        let mut transcript = Transcript::default();
+        self.events.iter().for_each(|event| transcript.push(event));
+        let idle = self.now.saturating_sub(self.asked_at?);
+        let World {
+            rules, model_text, ..
+        } = &self.world;
+        clearing(&transcript, rules, model_text, idle)
     }
 
     fn drain(&mut self) {
@@ -371,6 +393,9 @@ impl Play {
         }
         if let Event::PromptOpened { prompt, .. } = &event {
             self.number(prompt);
+        }
+        if event.is_of_request() {
+            self.asked_at = Some(self.now);
         }
         let text = record::event(self, &event);
         self.say(&format!("rec {text}"));

@@ -53,6 +53,10 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
         Event::CompactionFailed { model, reason } => {
             format!("compaction_failed {model} {reason:?}")
         }
+        Event::OutputsCleared { outputs, context } => {
+            let texts: Vec<&str> = outputs.iter().map(|output| output.text.as_str()).collect();
+            format!("outputs_cleared {texts:?} to {context}")
+        }
         Event::Spent { usage } => format!("spent{}", self::usage(usage)),
         Event::Notice { level, text } => format!("{} {text:?}", self::level(*level)),
         Event::TurnEnd {

@@ -157,6 +157,7 @@ impl World {
                 "window" => model.context_window = value.parse().ok(),
                 "natively" => model.compacts_natively = value == "yes",
                 "compacts" => model.compacts_at = value.parse().ok(),
+                "cache" => model.cache_life = Some(seconds(value)),
                 "compaction" => self.rules.compaction = setting(value),
                 _ => panic!("`{key}` says nothing of a model"),
             }
@@ -332,7 +333,7 @@ fn choice(word: &str) -> ToolChoice {
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> T {
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse()
         .unwrap_or_else(|_| panic!("`{text}` is no number"))
 }

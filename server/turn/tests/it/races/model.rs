@@ -171,6 +171,7 @@ fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {
     reply.pieces.push_back(Coming::Failed(Failure {
         class,
         text: "The server failed.".into(),
+        advice: None,
         retry_after: None,
     }));
     reply.pieces

@@ -143,6 +143,7 @@ impl World {
             client: self.checker.client.clone(),
             model_text: ModelText::default(),
             fullness: self.checker.transcript.fullness().clone(),
+            clearing: None,
         }
     }
 
