@@ -10,7 +10,7 @@ use std::{
 };
 
 use aside::{
-    engine::{look_for_descriptors, look_for_thread},
+    engine::look_for_thread,
     front::{
         acp,
         headless::{
@@ -30,7 +30,12 @@ use aside::{
 };
 use aside_base::{
     environment,
-    system::{files::for_user_alone, processes, terminal::may_stop},
+    system::{
+        files::for_user_alone,
+        processes,
+        streams::{keep_from_children, look_for_descriptors},
+        terminal::may_stop,
+    },
 };
 use aside_config::known::secret_variables;
 use aside_tool::supervisor;
@@ -51,11 +56,10 @@ pub(crate) fn main() -> ExitCode {
     // Whatever the program is started from: this one itself may have forbidden it.
     may_stop(true);
     let mut given = std::env::args_os();
-    match given.nth(1) {
-        Some(first) if first == supervisor::ARGUMENT => supervisor::child_main(given),
-        Some(first) if first == supervisor::INSIDE => supervisor::inside_main(given),
-        _ => {}
+    if let Some(first) = given.nth(1) {
+        supervisor::play(&first, given);
     }
+    keep_from_children();
     keep_to_itself();
     let given: Vec<_> = std::env::args_os().collect();
     let output = args::wanted_output(&given);

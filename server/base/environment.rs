@@ -7,13 +7,16 @@ use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
-    fs::{self, File},
     io,
-    os::unix::{ffi::OsStrExt, fs::FileExt},
-    sync::{Mutex, MutexGuard, OnceLock},
+    path::Path,
+    sync::{Mutex, MutexGuard},
 };
 
-use crate::{lock, open_places::OpenPlaces};
+use crate::{
+    lock,
+    open_places::OpenPlaces,
+    system::{self, environment::is_same, programs::VARIABLES},
+};
 
 /// Variables that a child process gets.
 const FOR_CHILDREN: &[&str] = &[
@@ -91,9 +94,6 @@ const UNSEEN: &[(&str, &str)] = &[
 /// Parts of names by which a variable is known to hold a secret.
 const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"];
 
-/// Bytes of an environment that is looked through.
-const MOST: u64 = 8 << 20;
-
 /// Variables that were removed from the environment, by name.
 static TAKEN: Mutex<BTreeMap<OsString, OsString>> = Mutex::new(BTreeMap::new());
 
@@ -123,7 +123,7 @@ pub fn variables() -> Vec<(OsString, OsString)> {
 /// Where the kernel does not let a process change its own environment: then the secrets are still in it.
 pub fn take_secrets(named: impl IntoIterator<Item = &'static str>) -> io::Result<()> {
     // Found now also where there is nothing to take out yet.
-    let _ = shown();
+    system::environment::find_shown();
     let named: Vec<&str> = named.into_iter().collect();
     let is_secret = |name: &OsStr| {
         let name = name.to_str();
@@ -151,7 +151,7 @@ pub fn for_children(
     let given = all
         .into_iter()
         .filter(|(name, _)| name.to_str().is_some_and(is_for_children));
-    let given = given.map(|(name, value)| match name == *"PATH" {
+    let given = given.map(|(name, value)| match is_path(&name) {
         true => (name, absolute(&value)),
         false => (name, value),
     });
@@ -159,6 +159,10 @@ pub fn for_children(
     let unseen = unseen.map(|(name, value)| (name.into(), value.into()));
     given.chain(unseen).collect()
 }
+
+/// Keeps interpreters from taking code from the home, where that is an open place. Python is the one that does so for
+/// every program.
+const WITHOUT_HOME: (&str, &str) = ("PYTHONNOUSERSITE", "1");
 
 /// The variables that a program outside the sandbox gets, out of those of [`for_children`]: its programs are found in
 /// safe folders, and no variable but the home's leads it into an open place.
@@ -173,24 +177,41 @@ pub fn for_outside(
             .into_iter()
             .any(|path| path.is_absolute() && places.hold(&path))
     };
-    let given = given
-        .into_iter()
-        .filter_map(|(name, value)| match name.to_str() {
-            Some("PATH") => Some((name, places.safe_path(&value))),
-            Some("HOME") => Some((name, value)),
-            _ => (!leads_in(&value)).then_some((name, value)),
-        });
-    given.collect()
+    let given = given.into_iter().filter_map(|(name, value)| match &name {
+        name if is_path(name) => Some((name.clone(), places.safe_path(&value))),
+        name if is_same(name, "HOME".as_ref()) => Some((name.clone(), value)),
+        _ => (!leads_in(&value)).then_some((name, value)),
+    });
+    let mut all: Vec<(OsString, OsString)> = given.collect();
+    let mut homes = all
+        .iter()
+        .filter(|(name, _)| is_same(name, "HOME".as_ref()));
+    if homes.any(|(_, home)| places.hold(Path::new(home))) {
+        let (name, value) = WITHOUT_HOME;
+        all.push((name.into(), value.into()));
+    }
+    all
+}
+
+/// Whether this is the variable with the folders of programs.
+#[must_use]
+pub fn is_path(name: &OsStr) -> bool {
+    is_same(name, "PATH".as_ref())
 }
 
 fn is_for_children(name: &str) -> bool {
-    !looks_secret(name) && (FOR_CHILDREN.contains(&name) || name.starts_with("LC_"))
+    let mut known = FOR_CHILDREN.iter().chain(VARIABLES);
+    let is_known = known.any(|known| is_same(name.as_ref(), known.as_ref()));
+    !looks_secret(name) && (is_known || name.starts_with("LC_"))
 }
 
 /// Whether a variable holds a secret, by its name.
 #[must_use]
 pub fn looks_secret(name: &str) -> bool {
-    SECRET.iter().any(|word| name.contains(word))
+    let is_in = |name: &str| SECRET.iter().any(|word| name.contains(word));
+    let upper = name.to_uppercase();
+    // Where case does not tell names apart, it does not tell secrets either.
+    is_in(name) || (is_same(name.as_ref(), upper.as_ref()) && is_in(&upper))
 }
 
 /// The absolute folders of a `PATH`.
@@ -213,75 +234,7 @@ fn take(secrets: impl Iterator<Item = (OsString, OsString)>) -> io::Result<()> {
     }
     let names: Vec<OsString> = secrets.keys().cloned().collect();
     taken().extend(secrets);
-    shown()?.overwrite(&names)
-}
-
-/// The memory that the kernel shows others as our environment.
-struct ShownEnvironment {
-    memory: File,
-    start: u64,
-    length: usize,
-}
-
-/// Opened while the process may still be looked into: later, not even it itself may open its memory.
-static SHOWN: OnceLock<Option<ShownEnvironment>> = OnceLock::new();
-
-fn shown() -> io::Result<&'static ShownEnvironment> {
-    let shown = SHOWN.get_or_init(|| ShownEnvironment::open().ok());
-    let unknown = || io::Error::other("the environment cannot be found in memory");
-    shown.as_ref().ok_or_else(unknown)
-}
-
-impl ShownEnvironment {
-    fn open() -> io::Result<Self> {
-        let extent = extent(&fs::read("/proc/self/stat")?);
-        let length = extent.and_then(|(start, end)| end.checked_sub(start));
-        let length = length.filter(|length| *length <= MOST);
-        let (Some((start, _)), Some(length)) = (extent, length) else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        Ok(Self {
-            memory: File::options()
-                .read(true)
-                .write(true)
-                .open("/proc/self/mem")?,
-            start,
-            length: usize::try_from(length).map_err(io::Error::other)?,
-        })
-    }
-
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let mut block = vec![0; self.length];
-        self.memory.read_exact_at(&mut block, self.start)?;
-        Ok(block)
-    }
-
-    /// Overwrites the values of these variables.
-    fn overwrite(&self, names: &[OsString]) -> io::Result<()> {
-        let mut at = 0;
-        for entry in self.read()?.split_inclusive(|byte| *byte == 0) {
-            let text = entry.strip_suffix(&[0]).unwrap_or(entry);
-            if let Some(equals) = text.iter().position(|byte| *byte == b'=')
-                && names.iter().any(|name| name.as_bytes() == &text[..equals])
-            {
-                let place = self.start + (at + equals + 1) as u64;
-                let value = vec![0; text.len() - equals - 1];
-                self.memory.write_all_at(&value, place)?;
-            }
-            at += entry.len();
-        }
-        Ok(())
-    }
-}
-
-/// From where to where the environment lies in memory, as `/proc/self/stat` tells it: its fields 50 and 51, counted
-/// from 1. The second one, the program's name, stands in parentheses and may hold anything.
-fn extent(stat: &[u8]) -> Option<(u64, u64)> {
-    let name = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(&stat[name + 1..]).ok()?;
-    let mut fields = rest.split_ascii_whitespace().skip(50 - 3);
-    let mut next = || fields.next()?.parse().ok().filter(|address| *address != 0);
-    Some((next()?, next()?))
+    system::environment::overwrite(&names)
 }
 
 /// Whether other processes can read the value of a variable in what the kernel shows as our environment. True also
@@ -291,10 +244,7 @@ pub fn is_exposed(name: &str) -> bool {
     let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
         return false;
     };
-    let entry = format!("{name}={value}").into_bytes();
-    let block = shown().and_then(ShownEnvironment::read);
-    let is_in = |block: Vec<u8>| block.split(|byte| *byte == 0).any(|other| other == entry);
-    block.map_or(true, is_in)
+    system::environment::shows(name, &value)
 }
 
 #[cfg(test)]
@@ -343,21 +293,13 @@ mod tests {
         ];
         let given = given.map(|(name, value)| (name.into(), value.into()));
         let given = for_outside(given, &places);
-        let expected = [("PATH", "/usr/bin"), ("HOME", "/open"), ("LANG", "C")];
+        let expected = [
+            ("PATH", "/usr/bin"),
+            ("HOME", "/open"),
+            ("LANG", "C"),
+            WITHOUT_HOME,
+        ];
         let expected = expected.map(|(name, value)| (name.into(), value.into()));
         assert_eq!(given, expected);
-    }
-
-    #[test]
-    fn the_environment_is_found_in_what_the_kernel_tells() {
-        let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        let stat = format!("7 (a) b) {}", fields.join(" "));
-        assert_eq!(extent(stat.as_bytes()), Some((50, 51)));
-        fields[50 - 3] = "0".into();
-        let stat = format!("7 (a) {}", fields.join(" "));
-        assert_eq!(extent(stat.as_bytes()), None, "it is not told");
-        assert_eq!(extent(b"7 (a) S 1"), None);
-        let (start, end) = extent(&fs::read("/proc/self/stat").unwrap()).unwrap();
-        assert!(start < end);
     }
 }

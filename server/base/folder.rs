@@ -1,8 +1,8 @@
 //! Identity of folders: a folder that replaces another one differs from it.
 
-use std::{fs, io, path::Path, time::UNIX_EPOCH};
+use std::{io, path::Path, time::UNIX_EPOCH};
 
-use crate::system::files::number;
+use crate::system::files::{FileFacts, number};
 
 /// The identity of a folder: its inode, and its time of creation if the file system tells. Devices are no part of it,
 /// because they are numbered anew when the system starts.
@@ -10,7 +10,7 @@ use crate::system::files::number;
 /// # Errors
 /// Where there is no folder.
 pub fn identity(folder: &Path) -> io::Result<String> {
-    let about = fs::metadata(folder)?;
+    let about = FileFacts::at(folder)?;
     if !about.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
@@ -22,6 +22,8 @@ pub fn identity(folder: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

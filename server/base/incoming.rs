@@ -17,7 +17,7 @@ use std::{
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::{
-    system::files::{self, FileId, Likeness},
+    system::files::{self, FileFacts, FileId, Likeness},
     under_way::{WriteNote, temporary_name},
 };
 
@@ -134,7 +134,7 @@ impl<'a> Incoming<'a> {
         };
         if let Way::Beside(new) = &self.way {
             let FilePlace { folder, name } = &self.place;
-            match folder.rename(&new.name, folder, name) {
+            match files::replace_in(folder, &new.name, name) {
                 // A mount, or a file in a folder where only its owner may replace it.
                 Err(error) if files::is_forbidden(&error) => {
                     let itself = into(&self.place, present, self.content)?;
@@ -184,7 +184,7 @@ impl NewFile {
 /// Opens the file itself to be written, with room for the content.
 fn into(place: &FilePlace, present: &PresentFile, content: &[u8]) -> io::Result<Way> {
     let file = files::open_to_write(&place.folder, &place.name, &present.file)?;
-    let id = |file: &File| Ok::<_, io::Error>(FileId::of(&file.metadata()?));
+    let id = |file: &File| Ok::<_, io::Error>(FileId::of(&FileFacts::of(file)?));
     if id(&file)? != id(&present.file)? {
         return Err(io::ErrorKind::AlreadyExists.into());
     }

@@ -41,6 +41,10 @@ pub struct StatedAbilities {
     pub compaction: Option<bool>,
     /// Words for its reasoning effort, from little to much.
     pub efforts: Option<Vec<String>>,
+    /// Seconds after the last request for which the provider's cache may still know a conversation.
+    pub cache_seconds: Option<u64>,
+    /// The same where the cache is asked for a long time.
+    pub cache_seconds_long: Option<u64>,
     /// Prices of the model.
     pub prices: Option<Prices>,
 }

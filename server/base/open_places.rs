@@ -9,16 +9,18 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
-    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Component, Path, PathBuf},
     sync::Mutex,
 };
 
-use rustix::io::Errno;
-
+pub use crate::system::programs::is_program;
 use crate::{
     homes::{home, homes},
     lock, regular,
+    system::{
+        folders::{canonical, topmost},
+        programs::{file_names, is_everybodys, is_path},
+    },
 };
 
 /// Links on the way to a path that are followed.
@@ -78,7 +80,7 @@ impl OpenPlaces {
         let is_in = |path: &Path| self.0.iter().any(|folder| path.starts_with(folder));
         let is_below = |path: &Path| is_in(path) && !self.0.contains(path);
         let mut left: VecDeque<OsString> = parts(path).collect();
-        let (mut real, mut links) = (PathBuf::from("/"), 0);
+        let (mut real, mut links) = (top_of(path), 0);
         while let Some(name) = left.pop_front() {
             if name == ".." {
                 real.pop();
@@ -97,8 +99,8 @@ impl OpenPlaces {
                 return true;
             }
             real = match target.is_absolute() {
-                true => PathBuf::from("/"),
-                false => real.parent().unwrap_or(Path::new("/")).to_owned(),
+                true => top_of(&target),
+                false => real.parent().map_or_else(topmost, Path::to_owned),
             };
             parts(&target).rev().for_each(|part| left.push_front(part));
         }
@@ -117,7 +119,7 @@ impl OpenPlaces {
     fn is_safe(&self, folder: &Path) -> bool {
         folder.is_absolute()
             && !self.hold(folder)
-            && fs::canonicalize(folder).is_ok_and(|real| !is_everybodys(&real))
+            && canonical(folder).is_ok_and(|real| !is_everybodys(&real))
     }
 
     /// The folder in which programs of the user's own start: the home, and not the workspace, whose files must not be
@@ -131,7 +133,7 @@ impl OpenPlaces {
     #[must_use]
     pub fn start_folder_of(&self, home: Option<PathBuf>) -> PathBuf {
         let home = home.filter(|home| home.is_dir() && !self.hold(home));
-        home.unwrap_or_else(|| PathBuf::from("/"))
+        home.unwrap_or_else(topmost)
     }
 
     /// Finds a program for a start outside the sandbox. A name is looked for in the safe folders of `path`; a path, from
@@ -141,33 +143,37 @@ impl OpenPlaces {
     /// [`io::ErrorKind::NotFound`] where there is none, and [`io::ErrorKind::PermissionDenied`] where there is one that
     /// a program inside the sandbox may write.
     pub fn program(&self, name: &OsStr, folder: &Path, path: &OsStr) -> io::Result<PathBuf> {
-        let is_open_itself = |file: &Path| {
-            self.hold(file) || fs::canonicalize(file).is_ok_and(|it| is_everybodys(&it))
-        };
+        let is_open_itself =
+            |file: &Path| self.hold(file) || canonical(file).is_ok_and(|it| is_everybodys(&it));
         let is_open = |file: &Path| {
             let mut words = first_lines(file).into_iter().map(PathBuf::from);
             is_open_itself(file) || words.any(|word| word.is_absolute() && is_open_itself(&word))
         };
-        if name.as_encoded_bytes().contains(&b'/') {
-            let file = folder.join(name);
+        if is_path(name) {
+            let named = folder.join(name);
+            let files = file_names(named.as_os_str()).into_iter().map(PathBuf::from);
+            let file = files
+                .into_iter()
+                .find(|file| file.exists())
+                .unwrap_or(named);
             return match is_open(&file) {
                 true => Err(open_error(&file)),
-                false if fs::metadata(&file).is_err() => Err(Errno::NOENT.into()),
+                false if fs::metadata(&file).is_err() => Err(io::ErrorKind::NotFound.into()),
                 false => Ok(file),
             };
         }
         let mut open = None;
         for at in env::split_paths(path) {
-            let file = at.join(name);
-            if !at.is_absolute() || !is_program(&file) {
+            let mut files = file_names(name).into_iter().map(|name| at.join(name));
+            let Some(file) = files.find(|file| at.is_absolute() && is_program(file)) else {
                 continue;
-            }
+            };
             if self.is_safe(&at) && !is_open(&file) {
                 return Ok(file);
             }
             open.get_or_insert(file);
         }
-        Err(open.map_or_else(|| Errno::NOENT.into(), |file| open_error(&file)))
+        Err(open.map_or_else(|| io::ErrorKind::NotFound.into(), |file| open_error(&file)))
     }
 
     /// The first path of [`OpenPlaces::all_named`].
@@ -177,36 +183,87 @@ impl OpenPlaces {
     }
 
     /// The paths in open places that a word names, or a part of it: as it stands, behind a `=`, in a list with `:` or
-    /// `,`, or quoted inside. A relative one is seen from `folder`. Only what is there counts, and whatever is spelled
-    /// as a path.
+    /// `,`, or quoted inside, and as a shell expands variables and patterns. A relative one is seen from `folder`. Only what
+    /// is there counts, and whatever is spelled as a path.
     #[must_use]
     pub fn all_named(&self, word: &str, folder: &Path) -> Vec<PathBuf> {
         let homes = homes();
         let is_end = |c: char| c.is_whitespace() || "=:,;'\"`()<>|&@[]{}$!*?\\".contains(c);
-        let parts = word.split(is_end).flat_map(|part| {
-            // An option may have its value right behind its letter: `-C/work`.
-            let value = part.strip_prefix('-').and_then(|it| it.get(1..));
-            let is_spelled = |part: &str| part.contains('/') && !part.starts_with('-');
-            [Some(part), value]
-                .into_iter()
-                .flatten()
-                .map(move |part| (part, is_spelled(part)))
-        });
+        let expanded = expanded(word, &|name| env::var(name).ok());
+        let texts = [word, expanded.as_str()];
+        let parts = texts
+            .into_iter()
+            .flat_map(|text| text.split(is_end))
+            .flat_map(|part| {
+                // An option may have its value right behind its letter: `-C/work`.
+                let value = part.strip_prefix('-').and_then(|it| it.get(1..));
+                let is_spelled = |part: &str| part.contains('/') && !part.starts_with('-');
+                [Some(part), value]
+                    .into_iter()
+                    .flatten()
+                    .map(move |part| (part, is_spelled(part)))
+            });
+        let from_folder = |part: &str| match part.strip_prefix("~/") {
+            Some(below) => homes.iter().map(|home| home.join(below)).collect(),
+            None => vec![folder.join(part)],
+        };
         let parts = parts.chain([(word, false)]);
         let paths = parts
             .filter(|(part, _)| !part.is_empty())
             .flat_map(|(part, is_spelled)| {
-                let of_home = part.strip_prefix("~/").map(|below| {
-                    let homes = homes.iter();
-                    homes.map(|home| home.join(below)).collect()
-                });
-                let paths: Vec<PathBuf> = of_home.unwrap_or_else(|| vec![folder.join(part)]);
-                paths.into_iter().map(move |path| (path, is_spelled))
+                let paths = from_folder(part).into_iter();
+                paths.map(move |path| (path, is_spelled))
             });
         let found = paths.filter(|(path, is_spelled)| {
             (*is_spelled || fs::symlink_metadata(path).is_ok()) && self.hold(path)
         });
-        found.map(|(path, _)| path).collect()
+        let patterns = patterns(&expanded).flat_map(from_folder);
+        let matched = patterns.flat_map(|above| {
+            let above = settled(&above);
+            self.0.iter().filter(move |place| place.starts_with(&above))
+        });
+        found
+            .map(|(path, _)| path)
+            .chain(matched.cloned())
+            .collect()
+    }
+}
+
+/// A word as a shell expands its variables, without quotes. A variable that is not set is empty.
+fn expanded(word: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let plain = word.replace(['"', '\''], "");
+    let mut parts = plain.split('$');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_braced = part.starts_with('{');
+        let part = part.trim_start_matches('{');
+        let end = part.find(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+        let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+        text += &variable(name).unwrap_or_default();
+        text += match is_braced {
+            true => rest.strip_prefix('}').unwrap_or(rest),
+            false => rest,
+        };
+    }
+    text
+}
+
+/// The folders of a text in which a pattern stands for names.
+fn patterns(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|it: char| it.is_whitespace() || "=:,;`()<>|&".contains(it));
+    words.filter_map(|word| {
+        let at = word.find(['*', '?', '['])?;
+        let above = word[..at].rfind('/')?;
+        Some(&word[..=above])
+    })
+}
+
+/// The folder from which an absolute path goes on.
+fn top_of(path: &Path) -> PathBuf {
+    let is_top = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+    match path.is_absolute() {
+        true => path.components().take_while(is_top).collect(),
+        false => topmost(),
     }
 }
 
@@ -231,7 +288,7 @@ fn settled(path: &Path) -> PathBuf {
             }
             Component::Normal(name) => {
                 real.push(name);
-                if let Ok(there) = fs::canonicalize(&real) {
+                if let Ok(there) = canonical(&real) {
                     real = there;
                 }
             }
@@ -239,18 +296,6 @@ fn settled(path: &Path) -> PathBuf {
         }
     }
     real
-}
-
-/// Whether every user of the machine may change what lies at a real path, or put something else in its place.
-fn is_everybodys(real: &Path) -> bool {
-    const STICKY: u32 = 0o1000;
-    let mode = |path: &Path| fs::symlink_metadata(path).map(|about| about.permissions().mode());
-    let anyone = |mode: u32| mode & 0o002 != 0;
-    let above = real.ancestors().skip(1);
-    mode(real).is_ok_and(anyone)
-        || above
-            .filter_map(|folder| mode(folder).ok())
-            .any(|mode| anyone(mode) && mode & STICKY == 0)
 }
 
 /// The words by which a system starts a script: those of its first line, if that names a program, and of this program's.
@@ -282,12 +327,6 @@ fn first_line(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(line).into_owned())
 }
 
-/// Whether this is a file that somebody may run; it is not run.
-#[must_use]
-pub fn is_program(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
-}
-
 fn open_error(file: &Path) -> io::Error {
     let what = format!(
         "{} can be written from inside the sandbox, so it does not run outside; put the program elsewhere",
@@ -297,8 +336,9 @@ fn open_error(file: &Path) -> io::Error {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

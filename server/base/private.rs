@@ -1,18 +1,17 @@
 //! Files and folders that belong to the user alone: the state of the program, its locks and logs.
 
 use std::{
-    fs::{File, OpenOptions, metadata},
+    fs::{File, OpenOptions, metadata, remove_file},
     io::{self, Write},
-    os::unix::fs::MetadataExt,
     path::Path,
 };
 
 use tempfile::NamedTempFile;
 
-pub use crate::system::files::make_folder_for_user as make_folder;
+pub use crate::system::files::{make_folder_for_user as make_folder, may_decide as is_own};
 use crate::{
     regular,
-    system::files::{cautious_itself, for_user_alone},
+    system::files::{self, cautious_itself, for_user_alone},
 };
 
 /// Opens a regular file in the way that `options` say. A link in its place is not followed. A file that is missing is made for the user alone, where they
@@ -24,15 +23,6 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = cautious_itself(for_user_alone(options)).open(path)?;
     regular::check(&file.metadata()?)?;
     Ok(file)
-}
-
-/// Whether an open file may decide what this user's programs do: for root, none of another user may.
-///
-/// # Errors
-/// Fails if its owner cannot be told.
-pub fn is_own(file: &File) -> io::Result<bool> {
-    let owner = file.metadata()?.uid();
-    Ok(!rustix::process::geteuid().is_root() || owner == 0)
 }
 
 /// Opens the file of a lock, and makes it where it is missing.
@@ -74,11 +64,17 @@ fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io:
         file.as_file().set_permissions(before.permissions())?;
     }
     sync(file.as_file())?;
-    file.persist(path)?;
-    Ok(())
+    let (file, new) = file.into_parts();
+    // A file that is open cannot take another one's place everywhere.
+    drop(file);
+    let new = new.keep()?;
+    files::replace(&new, path).inspect_err(|_| {
+        let _ = remove_file(&new);
+    })
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{
         fs::{Permissions, read, set_permissions},

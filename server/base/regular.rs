@@ -48,6 +48,7 @@ pub fn check(about: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

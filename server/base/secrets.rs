@@ -11,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{environment, homes::homes, visible::is_hidden};
+use crate::{environment, homes::homes, system::folders::canonical, visible::is_hidden};
 
 /// Places that hold secrets, in sections by the folder that they lie in.
 const PLACES: &str = include_str!("secrets/places.txt");
@@ -96,7 +96,7 @@ fn lies_in_place(path: &Path) -> bool {
     static PLACES: OnceLock<BTreeSet<PathBuf>> = OnceLock::new();
     let places = PLACES.get_or_init(|| {
         let all = secret_places().into_iter();
-        let both = all.flat_map(|place| [fs::canonicalize(&place).ok(), Some(place)]);
+        let both = all.flat_map(|place| [canonical(&place).ok(), Some(place)]);
         both.flatten().collect()
     });
     path.is_absolute() && path.ancestors().any(|above| places.contains(above))
@@ -234,7 +234,7 @@ pub fn names(path: &Path) -> impl Iterator<Item = String> {
     })
 }
 
-/// Folds a name as a case-insensitive file system would.
+/// Folds a name as a case-insensitive file system would, which takes `ſ` for `s` and `ﬁ` for `fi`.
 #[must_use]
 pub fn folded(name: &OsStr) -> String {
     let name = name.to_string_lossy();
@@ -243,12 +243,49 @@ pub fn folded(name: &OsStr) -> String {
         false => name,
     };
     let name = visible.split(':').next().unwrap_or_default();
-    name.trim_end_matches(['.', ' ']).to_lowercase()
+    fold_case(name.trim_end_matches(['.', ' ']))
+}
+
+/// Folds the letters of a text as Unicode's full case folding does, as far as it makes plain letters of others.
+#[must_use]
+pub fn fold_case(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        // Lower first, as some capitals have no other upper case than themselves.
+        false => text.to_lowercase().to_uppercase().to_lowercase(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_folds_to_plain_letters_is_what_unicode_says() {
+        let plain = |letter: char| {
+            let folded = fold_case(&letter.to_string());
+            (folded.is_ascii() && !letter.is_ascii()).then_some((letter, folded))
+        };
+        let found: Vec<(char, String)> = ('\0'..=char::MAX).filter_map(plain).collect();
+        // The lines of status C and F in CaseFolding.txt whose mapping is ASCII, and `ı`, whose capital is.
+        let known = [
+            ('ß', "ss"),
+            ('ı', "i"),
+            ('ſ', "s"),
+            ('ẞ', "ss"),
+            ('\u{212a}', "k"),
+            ('ﬀ', "ff"),
+            ('ﬁ', "fi"),
+            ('ﬂ', "fl"),
+            ('ﬃ', "ffi"),
+            ('ﬄ', "ffl"),
+            ('ﬅ', "st"),
+            ('ﬆ', "st"),
+        ];
+        let known = known.map(|(letter, folded)| (letter, folded.to_owned()));
+        assert_eq!(found, known);
+        assert_eq!(folded(OsStr::new(".ßh")), ".ssh");
+    }
 
     #[test]
     fn what_holds_secrets_is_asked_for() {
@@ -397,6 +434,42 @@ mod tests {
             "home/.cf/config.json",
             "home/.config/openstack/clouds.yaml",
             "other/.config/gh/hosts.yml",
+            "home/.subversion/auth/svn.simple/x",
+            "home/.dbt/profiles.yml",
+            "home/.twilio-cli/config.json",
+            "home/.config/twilio-cli/config.json",
+            "home/.acme.sh/account.conf",
+            "home/.android/adbkey",
+            "home/.authinfo.gpg",
+            "home/.awsvault/keys/x",
+            "home/.boundary/x",
+            "home/.cosign/cosign.key",
+            "home/.dockercfg",
+            "home/.fly/config.yml",
+            "home/.granted/x",
+            "home/.lego/accounts/x",
+            "home/.linode-cli",
+            "home/.lpass/key",
+            "home/.ngrok2/ngrok.yml",
+            "home/.oci/config",
+            "home/.okta/x",
+            "home/.op/config",
+            "home/.password-store-work/x.gpg",
+            "home/.postgresql/client.key",
+            "home/.putty/sshhostkeys",
+            "home/.saml2aws",
+            "home/.sigstore/x",
+            "home/.step/secrets/x",
+            "home/.tsh/keys/x",
+            "home/.vault-token",
+            "home/.config/glab-cli/config.yml",
+            "home/.config/gopass/config",
+            "home/.config/hcloud/cli.toml",
+            "home/.config/helm/registry/config.json",
+            "home/.config/infracost/credentials.yml",
+            "home/.config/isyncrc",
+            "home/.config/keepassxc/x",
+            "home/.config/borg/keys/x",
         ];
         check(&[], &secret, &secret);
         let plain = [

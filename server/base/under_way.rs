@@ -14,7 +14,10 @@ use cap_std::{ambient_authority, fs::Dir};
 
 use crate::{
     regular,
-    system::files::{for_user_alone, make_folder_for_user},
+    system::{
+        files::{for_user_alone, make_folder_for_user},
+        locks,
+    },
 };
 
 /// The folder of notes in a workspace's state folder.
@@ -75,7 +78,7 @@ impl FilesUnderWay {
             opened => opened?,
         };
         // It says something only once it is held.
-        note.try_lock()?;
+        locks::try_lock(&note)?;
         note.write_all(path.as_os_str().as_encoded_bytes())?;
         Ok((at, note))
     }
@@ -88,7 +91,7 @@ impl FilesUnderWay {
             let Ok(file) = regular::open(&note) else {
                 continue;
             };
-            if file.try_lock().is_err() {
+            if locks::try_lock(&file).is_err() {
                 continue;
             }
             if let Ok(text) = regular::read(&note, NOTE).map(String::from_utf8)
@@ -127,6 +130,7 @@ impl Drop for WriteNote {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

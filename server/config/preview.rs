@@ -127,7 +127,9 @@ impl Startable {
         let named = command
             .first()
             .filter(|_| definition.kind == DefinitionKind::McpServer);
-        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let path = environment
+            .iter()
+            .find(|(name, _)| aside_base::environment::is_path(name.as_ref()));
         let path = path.map(|(_, value)| value.into());
         Some(Self {
             kind: definition.kind,

@@ -13,6 +13,10 @@ use aside_base::{
     homes::{home, homes},
     regular,
     secrets::is_secret,
+    system::{
+        environment::{SETTINGS_VARIABLE, USUAL_SETTINGS},
+        folders::canonical,
+    },
 };
 use serde_json::Value;
 
@@ -325,19 +329,21 @@ pub fn user_folders() -> Vec<PathBuf> {
 /// Path of the user's `aside.toml`, whether it exists or not. `None` without a home.
 #[must_use]
 pub fn user_file() -> Option<PathBuf> {
-    user_path(env::var_os("XDG_CONFIG_HOME"), home())
+    user_path(env::var_os(SETTINGS_VARIABLE), home())
 }
 
 /// Path of the user's file.
-fn user_path(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let folder = xdg.map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let usual = || Some(home?.join(".config"));
+fn user_path(named: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let folder = named
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
+    let usual = || Some(home?.join(USUAL_SETTINGS));
     Some(folder.or_else(usual)?.join("aside").join(FILE_NAME))
 }
 
 /// The sentence for a link to a file that may hold secrets, which messages about settings would repeat.
 fn secret_behind(path: &Path) -> Option<String> {
-    let real = path.canonicalize().ok().filter(|real| is_secret(real))?;
+    let real = canonical(path).ok().filter(|real| is_secret(real))?;
     Some(format!(
         "it leads to {}, which may hold secrets; remove the link",
         real.display()
@@ -367,6 +373,7 @@ fn read_text(path: &Path) -> io::Result<Option<SourceFile>> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
 

@@ -8,7 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{folder, private, regular, unfinished};
+use aside_base::{
+    folder, private, regular,
+    system::{folders::canonical, locks},
+    unfinished,
+};
 use serde::{Deserialize, Serialize};
 
 use self::programs::{Programs, command_words, resolved, variable_values};
@@ -80,7 +84,7 @@ impl Fingerprint {
     /// # Errors
     /// A program that cannot be read, or programs of over 256 MiB together.
     pub fn of(root: &Path, workspace_file: Option<&str>) -> io::Result<Self> {
-        let root = root.canonicalize()?;
+        let root = canonical(root)?;
         let mut files = BTreeMap::new();
         if let Some(text) = workspace_file {
             files.insert(
@@ -250,8 +254,9 @@ impl TrustStore {
     /// # Errors
     /// A folder that is not there, or a store that cannot be read or written.
     pub fn is_made(&self, root: &Path) -> io::Result<bool> {
-        let mut workspaces = root.ancestors();
-        if workspaces.any(|above| unfinished::is_left(&self.state_dir, above)) {
+        let settings = canonical(root)?.join(FILE_NAME);
+        let may_be = |above| unfinished::may_have_made(&self.state_dir, above, &settings);
+        if root.ancestors().any(may_be) {
             self.note_made(root)?;
             unfinished::forget(&self.state_dir, root);
         }
@@ -297,7 +302,7 @@ impl TrustStore {
     fn change(&self, change: impl FnOnce(&mut Stored)) -> io::Result<()> {
         private::make_folder(&self.state_dir)?;
         let lock = private::lock_file(&self.state_dir.join("trust.lock"))?;
-        lock.lock()?;
+        locks::lock(&lock)?;
         let mut stored = self.read()?;
         change(&mut stored);
         private::replace(&self.path(), &serde_json::to_vec_pretty(&stored)?)
@@ -306,7 +311,7 @@ impl TrustStore {
 
 /// The real path of a folder, by which trust in it is kept.
 fn folder_key(root: &Path) -> io::Result<String> {
-    let folder = root.canonicalize()?;
+    let folder = canonical(root)?;
     let text = folder
         .to_str()
         .ok_or_else(|| {
@@ -320,6 +325,7 @@ fn folder_key(root: &Path) -> io::Result<String> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{
         ffi::OsStr,

@@ -142,7 +142,7 @@ pub(crate) fn notice(ignored: &[String], trusted: bool) -> Option<String> {
     } else {
         format!(
             "The workspace is not trusted, so these keys of it are ignored: {keys}. \
-             Read them, then run `aside trust` to let it set what a workspace may."
+             Read them, then trust it, in the editor or with `aside trust`, to let it set what a workspace may."
         )
     })
 }

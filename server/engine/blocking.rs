@@ -1,11 +1,8 @@
 //! Runs blocking work, such as reading files, on threads meant for it.
 
-use std::{io, os::unix::net::UnixStream, thread};
+use std::{io, thread};
 
 use tokio::task::{JoinError, spawn_blocking};
-
-/// Descriptors that an event loop takes as it starts, and some more.
-const LOOP_DESCRIPTORS: usize = 8;
 
 /// Error: the system cannot start another thread.
 #[derive(Debug, thiserror::Error)]
@@ -22,17 +19,6 @@ pub fn look_for_thread() -> Result<(), NoThread> {
     // The thread does nothing that could panic.
     let _ = thread.join();
     Ok(())
-}
-
-/// Looks whether there are descriptors for an event loop, which panics where it gets some and not all.
-///
-/// # Errors
-/// What the system says where it gives none.
-pub fn look_for_descriptors() -> io::Result<()> {
-    let pairs: io::Result<Vec<_>> = (0..LOOP_DESCRIPTORS / 2)
-        .map(|_| UnixStream::pair())
-        .collect();
-    pairs.map(drop)
 }
 
 /// Runs blocking work on tokio's blocking pool. Once started it runs to its end, even if nobody waits any more.

@@ -25,7 +25,7 @@ mod shared;
 pub mod start;
 pub mod undo;
 
-pub use blocking::{NoThread, blocking, look_for_descriptors, look_for_thread};
+pub use blocking::{NoThread, blocking, look_for_thread};
 pub use drive::{
     handle::{TurnHandle, TurnMessage},
     notice::TurnNotice,

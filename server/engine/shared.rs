@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aside_base::{environment, private};
+use aside_base::{environment, private, system::folders::canonical};
 
 use super::{
     conversations::Conversations,
@@ -90,7 +90,7 @@ impl Engine {
     /// Whether a folder can be a workspace: it is not inside the state directory.
     #[must_use]
     pub fn is_workspace(&self, root: &Path) -> bool {
-        let own = self.0.state_dir.canonicalize();
+        let own = canonical(&self.0.state_dir);
         let own = own.as_deref().unwrap_or(&self.0.state_dir);
         !root.starts_with(own)
     }

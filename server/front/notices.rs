@@ -2,30 +2,37 @@
 
 use crate::engine::TurnNotice;
 
-/// Words that say how to trust a workspace in this front end.
-pub struct TrustWords {
+/// Words that say what to do next in this front end.
+pub struct NextWords {
     /// Said of a workspace that is not trusted.
     pub never: &'static str,
     /// Advice after trust ended, as the rest of "look at it, then …".
     pub again: &'static str,
+    /// Advice on an MCP server that is not connected, as a sentence.
+    pub servers: &'static str,
 }
 
 /// The notice as a sentence.
 #[must_use]
-pub fn notice_text(notice: &TurnNotice, trust: &TrustWords) -> String {
+pub fn notice_text(notice: &TurnNotice, next: &NextWords) -> String {
     match notice {
         TurnNotice::Configuration(text) | TurnNotice::Damage(text) => text.clone(),
+        TurnNotice::ServerMissing { server, why } => {
+            let again = next.servers;
+            format!("The tools of the MCP server {server} are unavailable: {why}. {again}")
+        }
         TurnNotice::TrustEnded(changed) => format!(
-            "This workspace is no longer trusted, for {} changed; look at it, {}.",
+            "This workspace is no longer trusted, as {} changed or was made by a command, so only tools that read will run; \
+             look at it, {}.",
             changed.join(", "),
-            trust.again
+            next.again
         ),
         TurnNotice::Moved(files) => format!(
             "Since the turn was interrupted, files that it changed became other than it left them: {}. The model is told; \
              carry the changes over with the conversation, or send a new message.",
             files.join(", ")
         ),
-        TurnNotice::NotTrusted => trust.never.to_owned(),
+        TurnNotice::NotTrusted => next.never.to_owned(),
         TurnNotice::NoWorkspace => {
             "No folder is open, so there are no tools; open one to work in it.".to_owned()
         }

@@ -17,6 +17,8 @@ const MAX_TEXT: usize = 2048;
 const MAX_FIELDS: usize = 32;
 /// Answers of Aside's own prompts, which no form may seem to be.
 const RESERVED: &[Permission] = Permission::ALL;
+/// Keys that a person types at those prompts.
+const KEYS: &[&str] = &["a", "n", "o", "t", "v", "y"];
 
 /// A form of a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,10 +225,10 @@ fn choices(schema: &Value) -> Option<Vec<(String, Value)>> {
     };
     let titles: Vec<String> = options.iter().map(|(shown, _)| shown.clone()).collect();
     for (shown, sent) in &mut options {
+        let same = titles.iter().filter(|title| *title == shown).count();
         if is_reserved(shown) {
             *shown = format!("{shown} (for the server)");
         }
-        let same = titles.iter().filter(|title| *title == shown).count();
         if same > 1 {
             *shown = format!("{shown} ({})", clean(sent.as_str().unwrap_or_default()));
         }
@@ -239,13 +241,18 @@ fn exclusive(mut question: Question) -> Question {
     question
 }
 
-/// Whether an option could be taken for an answer to a prompt of Aside's, such as `always`, also behind a number.
+/// Whether an option could be taken for an answer to a prompt of Aside's, such as `always`, also behind a number, or for
+/// what a person types there: a key, a decline, or that nothing is answered.
 fn is_reserved(shown: &str) -> bool {
     let words = shown.split(|c: char| !c.is_alphabetic());
     let mut words = words.map(squeezed).filter(|word| !word.is_empty());
     let only = words.next().filter(|_| words.next().is_none());
     let is_one = |word: &String| RESERVED.iter().any(|of| squeezed(of.word()) == *word);
-    only.as_ref().is_some_and(is_one) || is_one(&squeezed(shown))
+    let is_key = |word: &String| KEYS.contains(&word.as_str());
+    only.as_ref().is_some_and(|it| is_one(it) || is_key(it))
+        || is_one(&squeezed(shown))
+        || shown.starts_with('!')
+        || shown == "-"
 }
 
 /// A server's text without hidden characters and of limited length.
@@ -285,11 +292,11 @@ mod tests {
         let read = form(
             json!({
                 "b": {"type": "boolean", "default": false},
-                "e": {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "A"]},
+                "e": {"type": "string", "enum": ["a", "b"], "enumNames": ["B", "B"]},
                 "t": {"type": "string", "oneOf": [{"const": "#F00", "title": "Red"}], "default": "#F00"},
                 "s": {"type": "string", "title": "Name", "description": "Yours.", "minLength": 1, "format": "email"},
                 "n": {"type": "integer", "minimum": 0, "maximum": 9},
-                "m": {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Y"}]}},
+                "m": {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Z"}]}},
                 "o": {"type": "number"},
             }),
             &["b", "e", "t", "s", "n", "m"],
@@ -306,19 +313,19 @@ mod tests {
             }
             other => panic!("{other:?}"),
         };
-        assert_eq!(options(1), ["A (a)", "A (b)"]);
-        assert_eq!(options(5), ["X", "Y"]);
+        assert_eq!(options(1), ["B (a)", "B (b)"]);
+        assert_eq!(options(5), ["X", "Z"]);
         assert_eq!(questions[2].default, Some("Red".into()));
         assert_eq!(questions[3].text, "Name");
         assert_eq!(questions[3].context.as_deref(), Some("Fill in.\nYours."));
         assert!(questions[6].optional && !questions[5].optional);
         let answers = [
             json!(true),
-            json!("A (b)"),
+            json!("B (b)"),
             json!("Red"),
             json!("a@b.c"),
             json!(3),
-            json!(["Y"]),
+            json!(["Z"]),
             Value::Null,
         ];
         assert_eq!(
@@ -384,6 +391,13 @@ mod tests {
             ])),
             "once (for the server), Turn (for the server), 3. always (for the server), \
              n\u{43e} (for the server), now, yes"
+        );
+        assert_eq!(
+            options(json!([
+                "y", "2. N", "\u{443}", "!", "!no", "-", "x", "0", "v2 y", "-1"
+            ])),
+            "y (for the server), 2. N (for the server), \u{443} (for the server), ! (for the server), \
+             !no (for the server), - (for the server), x, 0, v2 y, -1"
         );
     }
 

@@ -218,7 +218,7 @@ impl CredentialStore for LoginFile {
         let locked = tokio::task::spawn_blocking(move || {
             private::make_folder(lock.parent().unwrap_or(Path::new(".")))?;
             let file = private::lock_file(&lock)?;
-            file.lock()?;
+            aside_base::system::locks::lock(&file)?;
             Ok(file)
         });
         let locked: io::Result<File> = locked

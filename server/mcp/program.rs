@@ -8,7 +8,8 @@ use std::{
 };
 
 use aside_base::{
-    lock, open_places,
+    environment, lock, open_places,
+    system::programs::is_path,
     visible::{printable, short_line},
 };
 use aside_tool::{
@@ -162,10 +163,13 @@ async fn started(
 /// # Errors
 /// The reason why it cannot be started.
 fn is_there(program: &ServerProgram, cwd: &Path) -> Result<(), String> {
-    if program.command.contains('/') {
+    if is_path(program.command.as_ref()) {
         return Ok(());
     }
-    let named = program.environment.iter().find(|(name, _)| name == "PATH");
+    let named = program
+        .environment
+        .iter()
+        .find(|(name, _)| environment::is_path(name.as_ref()));
     let path = match named {
         Some((_, path)) => path.into(),
         None => env::var_os("PATH").unwrap_or_default(),
@@ -195,6 +199,7 @@ fn start(
         call: CallKey(0),
         program: program.command.clone().into(),
         args: program.args.iter().map(Into::into).collect(),
+        verbatim: false,
         cwd,
         env: env
             .map(|(name, value)| (name.into(), value.into()))

@@ -158,8 +158,9 @@ impl HeldServer {
                     let why = format!("it failed {} times in a row: {why}", state.failed);
                     return Err(NotOpened::failed(why));
                 }
+                // In the same words: what is still so is no news.
                 Some(wait) if at.elapsed() < *wait => {
-                    return Err(NotOpened::failed(format!("it failed a moment ago: {why}")));
+                    return Err(NotOpened::failed(why.clone()));
                 }
                 Some(_) => {}
             }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{lock, open_places, visible::short_line};
+use aside_base::{lock, open_places, system::folders::canonical, visible::short_line};
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
@@ -195,15 +195,13 @@ impl ServerProgram {
             return Ok(open_places::known().start_folder());
         };
         let named = short_line(&cwd.to_string_lossy(), 80);
-        let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());
+        let found = canonical(&root.join(cwd)).ok().filter(|it| it.is_dir());
         let Some(found) = found else {
             return Err(format!(
                 "the folder `{named}` does not exist; create it, or correct the server's `cwd`"
             ));
         };
-        let is_inside = root
-            .canonicalize()
-            .is_ok_and(|root| found.starts_with(root));
+        let is_inside = canonical(root).is_ok_and(|root| found.starts_with(root));
         match cwd.is_absolute() || is_inside {
             true => Ok(found),
             false => Err(format!(

@@ -39,6 +39,11 @@ pub struct Abilities {
     pub compaction: bool,
     /// Supported reasoning efforts, from least to most.
     pub efforts: Vec<String>,
+    /// Seconds after the last request for which the provider's cache may still know a conversation; `None` where nobody
+    /// says.
+    pub cache_seconds: Option<u64>,
+    /// The same where the cache is asked for a long time.
+    pub cache_seconds_long: Option<u64>,
     /// Prices in US dollars, if known.
     pub prices: Option<Prices>,
 }
@@ -121,6 +126,8 @@ impl Default for Abilities {
             interleaves: false,
             compaction: false,
             efforts: Vec::new(),
+            cache_seconds: None,
+            cache_seconds_long: None,
             prices: None,
         }
     }
@@ -149,6 +156,8 @@ impl Abilities {
         set(&mut self.interleaves, stated.interleaves.as_ref());
         set(&mut self.compaction, stated.compaction.as_ref());
         set(&mut self.efforts, stated.efforts.as_ref());
+        self.cache_seconds = stated.cache_seconds.or(self.cache_seconds);
+        self.cache_seconds_long = stated.cache_seconds_long.or(self.cache_seconds_long);
         if stated.prices.is_some() {
             self.prices.clone_from(&stated.prices);
         }

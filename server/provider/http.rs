@@ -139,6 +139,7 @@ impl Http {
             text:
                 "The request could not be encoded because of an error in Aside; please report it."
                     .into(),
+            advice: None,
             retry_after: None,
         })
     }
@@ -159,6 +160,7 @@ impl Http {
                 "base_url {base} of the provider {} is not a valid address ({error}); correct it",
                 self.options.provider
             ),
+            advice: None,
             retry_after: None,
         })
     }
@@ -167,6 +169,7 @@ impl Http {
         let failed = |text| Failure {
             class: FailureClass::Auth,
             text,
+            advice: None,
             retry_after: None,
         };
         let mut headers = self.api.headers(ask);
@@ -240,6 +243,7 @@ impl Http {
             .map_err(|why| Failure {
                 class: FailureClass::Other,
                 text: format!("cannot create an HTTP client: {why}"),
+                advice: None,
                 retry_after: None,
             })
     }

@@ -37,6 +37,7 @@ pub async fn list_models(
     let http = http(kind, options, client, key).map_err(|text| Failure {
         class: FailureClass::Other,
         text,
+        advice: None,
         retry_after: None,
     })?;
     let late = || {

@@ -1,7 +1,9 @@
 //! The configuration of one model.
 
+use std::time::Duration;
+
 pub use aside_base::model::{CacheRetention, ReasoningEffort};
-use aside_turn::rules::Model;
+use aside_turn::rules::{CachePrices, Model};
 use http::HeaderName;
 use reqwest::Url;
 
@@ -70,7 +72,37 @@ impl ModelOptions {
             context_window,
             compacts_at: self.compacts_at(),
             compacts_natively: compaction,
+            cache_life: self.cache_life(),
+            cache_prices: self.cache_prices(),
         }
+    }
+
+    /// Time after the last request for which the provider's cache may still know a conversation. Where the user wants no
+    /// cache it is as usual: some providers keep one all the same.
+    fn cache_life(&self) -> Option<Duration> {
+        let Abilities {
+            cache_seconds,
+            cache_seconds_long,
+            ..
+        } = self.abilities;
+        let long = cache_seconds_long.filter(|_| self.cache == CacheRetention::Long);
+        long.or(cache_seconds).map(Duration::from_secs)
+    }
+
+    /// Prices of a cache that the provider sells and that the user wants.
+    fn cache_prices(&self) -> Option<CachePrices> {
+        let rates = &self.abilities.prices.as_ref()?.rates;
+        let write = match self.cache {
+            CacheRetention::Off => return None,
+            CacheRetention::Short => rates.cache_write?,
+            CacheRetention::Long => rates.cache_write_long.or(rates.cache_write)?,
+        };
+        let millionths = |dollars: f64| (dollars * 1e6).round() as u64;
+        Some(CachePrices {
+            read: millionths(rates.cache_read()),
+            write: millionths(write),
+            output: millionths(rates.output),
+        })
     }
 
     /// Tokens beyond which a conversation is summarised: room for an answer is left in the context window, and the

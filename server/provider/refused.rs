@@ -64,10 +64,8 @@ impl RefusedParts {
         let Self { parts, what, next } = self;
         Failure {
             class: FailureClass::RefusedParts(parts),
-            text: format!(
-                "{}: {} does not take {what} ({said}); {next}",
-                who.model, who.host
-            ),
+            text: format!("{}: {} does not take {what} ({said})", who.model, who.host),
+            advice: Some(next.to_owned()),
             retry_after: None,
         }
     }

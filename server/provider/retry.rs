@@ -282,6 +282,7 @@ pub(super) fn failure(error: &ApiError, who: &ErrorContext<'_>) -> Failure {
     Failure {
         class: class(meaning),
         text: text(meaning, error, who),
+        advice: Some(next(meaning, error.retry_after, who).into_owned()),
         retry_after: error.retry_after,
     }
 }
@@ -452,7 +453,6 @@ fn class(meaning: ErrorMeaning) -> FailureClass {
 /// One sentence: the model, what happened with the provider's own words, and what to do.
 fn text(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> String {
     let what = what(meaning, error, who);
-    let next = next(meaning, error.retry_after, who);
     let said = said(error);
     let said = match (meaning, error.status) {
         (M::Other, Some(_)) | (_, None) if said.is_empty() => String::new(),
@@ -460,10 +460,10 @@ fn text(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> Stri
         (_, Some(status)) if said.is_empty() => format!(" (HTTP status {status})"),
         _ => format!(" ({said})"),
     };
-    format!("{}: {what}{said}; {next}", who.model)
+    format!("{}: {what}{said}", who.model)
 }
 
-/// First half of the sentence: what happened.
+/// The failure itself: what happened.
 fn what(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> String {
     let ErrorContext {
         host, key_source, ..
@@ -507,7 +507,7 @@ fn what(meaning: ErrorMeaning, error: &ApiError, who: &ErrorContext<'_>) -> Stri
     }
 }
 
-/// Second half of the sentence: what to do.
+/// Advice behind it: what to do next.
 fn next(
     meaning: ErrorMeaning,
     retry_after: Option<Duration>,

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use aside_base::{private, regular, system::files::write_once};
+use aside_base::{
+    private, regular,
+    system::{files::write_once, locks},
+};
 use aside_turn::{effect::Approval, input::Preview};
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +79,7 @@ impl Approvals {
             ));
         }
         let lock = self.lock_file()?;
-        lock.lock_shared()?;
+        locks::lock_shared(&lock)?;
         let file = private::open(&self.path, File::options().append(true).create(true))?;
         // One write, so that lines of two processes never mix. The leading newline ends a torn line.
         let kept = KeptApproval {
@@ -123,7 +126,7 @@ impl Approvals {
     /// Fails if the file cannot be read or replaced.
     pub fn revoke(&self, hash: &str) -> io::Result<bool> {
         let lock = self.lock_file()?;
-        lock.lock()?;
+        locks::lock(&lock)?;
         let mut kept = self.list()?;
         let before = kept.len();
         kept.retain(|kept| kept.hash != hash);
@@ -145,7 +148,7 @@ impl Approvals {
     /// Fails if the file cannot be removed.
     pub fn revoke_all(&self) -> io::Result<()> {
         let lock = self.lock_file()?;
-        lock.lock()?;
+        locks::lock(&lock)?;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

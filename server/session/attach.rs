@@ -322,4 +322,5 @@ fn too_large(name: &str, media: Option<&MediaType>, most: u64) -> AttachError {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

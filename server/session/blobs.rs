@@ -107,6 +107,7 @@ fn names_in(text: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

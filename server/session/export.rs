@@ -412,7 +412,7 @@ fn settled(closed: &Closed) -> String {
             ..
         } => {
             let changed = if new_text.is_some() {
-                ", with another text"
+                ", with changes"
             } else {
                 ""
             };

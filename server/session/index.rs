@@ -3,14 +3,13 @@
 
 use std::{
     collections::HashMap,
-    fs::Metadata,
     path::Path,
     thread::{self, available_parallelism},
 };
 
 use aside_base::{
     private, regular,
-    system::files::{changed, number},
+    system::files::{FileFacts, changed, number},
 };
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +70,7 @@ impl ConversationIndex {
     pub(super) fn listed(
         mut self,
         store: &Path,
-        logs: &[(String, Metadata)],
+        logs: &[(String, FileFacts)],
     ) -> Vec<(String, Meta)> {
         let unknown = logs.iter().filter(|(id, log)| {
             let known = self.conversations.get(id);
@@ -149,7 +148,7 @@ impl ConversationIndex {
 }
 
 impl IndexedConversation {
-    fn new(log: &Metadata, meta: Meta) -> Self {
+    fn new(log: &FileFacts, meta: Meta) -> Self {
         let (seconds, nanoseconds) = changed(log);
         Self {
             length: log.len(),
@@ -160,7 +159,7 @@ impl IndexedConversation {
         }
     }
 
-    fn is(&self, log: &Metadata) -> bool {
+    fn is(&self, log: &FileFacts) -> bool {
         (self.length, self.file) == (log.len(), number(log))
             && (self.seconds, self.nanoseconds) == changed(log)
     }

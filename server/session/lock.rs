@@ -1,14 +1,20 @@
-//! The write lock: one process at a time, by `flock` on a file that is never renamed.
+//! The write lock: one process at a time, by a lock on a file that is never renamed.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io::{self, Read, Seek, Write},
     path::Path,
     thread,
     time::Duration,
 };
 
-use aside_base::{private, regular, system::files::number};
+use aside_base::{
+    private, regular,
+    system::{
+        files::{FileFacts, number},
+        locks,
+    },
+};
 
 use super::record::time_text;
 
@@ -42,11 +48,11 @@ impl Lock {
         let path = folder.join("lock");
         let mut file = private::lock_file(&path).map_err(LockError::Io)?;
         let mut tries = 0;
-        while !is_taken(file.try_lock()).map_err(LockError::Io)? {
+        while !is_taken(locks::try_lock(&file)).map_err(LockError::Io)? {
             // A shared lock is possible beside checks, but not beside a writer. It is released at once, because it would
             // block the exclusive lock of others.
-            let only_looks = is_taken(file.try_lock_shared()).map_err(LockError::Io)?;
-            unlock(&file);
+            let only_looks = is_taken(locks::try_lock_shared(&file)).map_err(LockError::Io)?;
+            locks::unlock(&file);
             if !only_looks || tries == TRIES {
                 return Err(LockError::Held(holder(&mut file)));
             }
@@ -60,7 +66,7 @@ impl Lock {
 
     fn sign(&self, path: &Path, now: Duration) -> io::Result<()> {
         // The folder may have been deleted between opening and locking; the lock protects nothing then.
-        if number(&fs::metadata(path)?) != number(&self.0.metadata()?) {
+        if number(&FileFacts::at(path)?) != number(&FileFacts::of(&self.0)?) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let text = format!("process {} since {}\n", std::process::id(), time_text(now));
@@ -77,7 +83,7 @@ impl Drop for Lock {
     /// Empties the file, which tells a list that no holder needs to be checked.
     fn drop(&mut self) {
         let _ = self.0.set_len(0);
-        unlock(&self.0);
+        locks::unlock(&self.0);
     }
 }
 
@@ -89,17 +95,11 @@ pub(super) fn is_held(folder: &Path) -> bool {
     let signed = file.metadata().is_ok_and(|about| about.len() > 0);
     // Only after a crash does the file have a note while the lock is free, so this check takes it for an instant.
     let is_free = || {
-        let taken = is_taken(file.try_lock_shared()).unwrap_or(false);
-        unlock(&file);
+        let taken = is_taken(locks::try_lock_shared(&file)).unwrap_or(false);
+        locks::unlock(&file);
         taken
     };
     signed && !is_free()
-}
-
-/// Unlocks explicitly. Closing the file is not enough: a child process that is forked at the same moment keeps a copy of
-/// the descriptor, and with it the lock, until it runs its own program.
-fn unlock(file: &File) {
-    let _ = file.unlock();
 }
 
 fn is_taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
@@ -131,12 +131,12 @@ mod tests {
     fn a_look_at_the_lock_keeps_nobody_from_taking_it() {
         let folder = tempfile::tempdir().unwrap();
         let look = File::create(folder.path().join("lock")).unwrap();
-        assert!(is_taken(look.try_lock_shared()).unwrap());
+        assert!(is_taken(locks::try_lock_shared(&look)).unwrap());
         let mut pauses = 0;
         let taken = Lock::take_between(folder.path(), NOW, || {
             pauses += 1;
             if pauses == 3 {
-                look.unlock().unwrap();
+                locks::unlock(&look);
             }
         });
         assert!(taken.is_ok());
@@ -179,7 +179,7 @@ mod tests {
     fn a_look_that_does_not_end_is_given_up_on() {
         let folder = tempfile::tempdir().unwrap();
         let look = File::create(folder.path().join("lock")).unwrap();
-        assert!(is_taken(look.try_lock_shared()).unwrap());
+        assert!(is_taken(locks::try_lock_shared(&look)).unwrap());
         let mut pauses = 0;
         let taken = Lock::take_between(folder.path(), NOW, || pauses += 1);
         assert!(matches!(taken, Err(LockError::Held(_))));

@@ -10,7 +10,10 @@ use std::{
 
 use aside_base::{
     private,
-    system::files::{cautious, changed, for_user_alone, is_pipe, names, number, write_once},
+    system::files::{
+        FileFacts, append_once, appending, cautious, changed, for_user_alone, is_pipe, names,
+        number,
+    },
 };
 
 use super::{
@@ -47,7 +50,9 @@ pub struct LogMark {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open for writing. Reading is still possible.
-    #[error("the conversation is open in {holder}; end that first, or only read it")]
+    #[error(
+        "the conversation is open in {holder}, such as another window; go on there, or wait until its turn is over"
+    )]
     Held {
         /// `process 123 since 2025-01-02T03:04:05.678Z`.
         holder: String,
@@ -78,7 +83,7 @@ impl Log {
 
     fn open_locked(folder: &Path, lock: Lock) -> io::Result<Self> {
         let mut options = File::options();
-        options.read(true).append(true).create(true);
+        appending(options.read(true).create(true));
         let events = folder.join(EVENTS);
         if events.is_symlink() && events.is_file() {
             return Err(io::Error::other(
@@ -86,7 +91,7 @@ impl Log {
             ));
         }
         let file = cautious(for_user_alone(&mut options)).open(events)?;
-        let about = file.metadata()?;
+        let about = FileFacts::of(&file)?;
         if is_pipe(&about) {
             return Err(io::Error::other("its events.jsonl is a pipe"));
         }
@@ -134,7 +139,7 @@ impl Log {
 
     fn write(&self, line: &[u8]) -> io::Result<()> {
         is_there(&self.file)?;
-        let written = write_once(&self.file, line)?;
+        let written = append_once(&self.file, line)?;
         if written < line.len() {
             let text = format!(
                 "only {written} of {} bytes were taken; the disk may be full",
@@ -159,7 +164,7 @@ impl Log {
     /// on record is not.
     #[must_use]
     pub fn mark(&self) -> Option<LogMark> {
-        let about = self.file.metadata().ok()?;
+        let about = FileFacts::of(&self.file).ok()?;
         let is_whole = self.broken.is_none() && names(&about) > 0 && about.len() == self.length;
         is_whole.then(|| LogMark {
             file: number(&about),
@@ -190,7 +195,7 @@ impl Log {
 
 /// Fails for a file that was deleted: it would take lines that nobody will read.
 fn is_there(file: &File) -> io::Result<()> {
-    match names(&file.metadata()?) {
+    match names(&FileFacts::of(file)?) {
         0 => Err(io::Error::new(
             io::ErrorKind::NotFound,
             "it was deleted while it was open",
@@ -245,4 +250,5 @@ fn next_number(file: &File, end: u64) -> io::Result<u64> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -1,13 +1,17 @@
 //! `meta.json`: a cache of a conversation's log for the list.
 
 use std::{
-    fs::{File, Metadata},
+    fs::File,
     io::{self, BufRead, BufReader, Seek, SeekFrom},
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use aside_base::{private, regular, system::files::read_exact_at, visible::without_hidden};
+use aside_base::{
+    private, regular,
+    system::files::{FileFacts, read_exact_at},
+    visible::without_hidden,
+};
 use aside_turn::{Event, history::Standing, response::Usage};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +83,7 @@ pub fn read(folder: &Path) -> io::Result<Meta> {
 pub(super) struct ReadMeta {
     pub(super) meta: Meta,
     /// Metadata of the log.
-    pub(super) log: Metadata,
+    pub(super) log: FileFacts,
     /// Whether it is newer than both caches.
     pub(super) is_news: bool,
 }
@@ -87,7 +91,7 @@ pub(super) struct ReadMeta {
 /// Updates a known summary, or the conversation's own cache, from the log. Writes nothing.
 pub(super) fn read_since(folder: &Path, known: Option<Meta>) -> io::Result<ReadMeta> {
     let log = regular::open(&folder.join(EVENTS))?;
-    let about = log.metadata()?;
+    let about = FileFacts::of(&log)?;
     let known = known.or_else(|| load(folder));
     let known = known.filter(|meta| meta.ends_at_a_line(&log, about.len()));
     let mut meta = known.clone().unwrap_or_else(|| Meta {
@@ -106,7 +110,7 @@ pub(super) fn read_since(folder: &Path, known: Option<Meta>) -> io::Result<ReadM
 
 impl Meta {
     /// Uses the time of the file if nothing was recorded yet.
-    pub(super) fn dated(self, log: &Metadata) -> Self {
+    pub(super) fn dated(self, log: &FileFacts) -> Self {
         if !self.created.is_zero() {
             return self;
         }

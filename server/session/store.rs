@@ -3,9 +3,8 @@
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -15,7 +14,15 @@ use std::{
 };
 
 use aside_base::{
-    folder, homes::home, private, regular, system::files::for_user_alone, under_way::FilesUnderWay,
+    folder,
+    homes::{home, homes},
+    private, regular,
+    system::{
+        environment::{STATE_VARIABLE, USUAL_STATE},
+        files::{FileFacts, for_user_alone, keep_for_user},
+        folders::canonical,
+    },
+    under_way::FilesUnderWay,
 };
 use aside_turn::{Event, record::Level};
 
@@ -56,23 +63,30 @@ pub struct Store {
     swept: Arc<AtomicBool>,
 }
 
-/// The default folder for state: `$XDG_STATE_HOME/aside`, else `~/.local/state/aside`.
+/// The default folder for state: `aside` in the folder that the system has for that, such as `~/.local/state`.
 ///
 /// # Errors
 /// [`StoreError::NoPlace`].
 pub fn default_state_dir() -> Result<PathBuf, StoreError> {
-    state_dir(env::var_os("XDG_STATE_HOME"), home()).ok_or(StoreError::NoPlace)
+    state_dir(env::var_os(STATE_VARIABLE), home()).ok_or(StoreError::NoPlace)
 }
 
-fn state_dir(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let state = xdg.map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = state.or_else(|| Some(home?.join(".local/state")))?;
+/// The folders in which state may be kept: the default one, and that of each home where no variable names another.
+#[must_use]
+pub fn usual_state_dirs() -> Vec<PathBuf> {
+    let usual = homes().into_iter().map(|home| state_dir(None, Some(home)));
+    usual.chain([default_state_dir().ok()]).flatten().collect()
+}
+
+fn state_dir(named: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let state = named.map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = state.or_else(|| Some(home?.join(USUAL_STATE)))?;
     Some(state.join("aside"))
 }
 
 /// The name of a workspace's folder: readable, and unique by a hash of its absolute path.
 fn workspace_name(root: &Path) -> String {
-    let root = root.canonicalize().or_else(|_| std::path::absolute(root));
+    let root = canonical(root).or_else(|_| std::path::absolute(root));
     let root = root.unwrap_or_default();
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let readable: String = name
@@ -86,7 +100,7 @@ fn workspace_name(root: &Path) -> String {
         })
         .take(40)
         .collect();
-    let hash = aside_base::digest::sha256(root.as_os_str().as_bytes());
+    let hash = aside_base::digest::sha256(root.as_os_str().as_encoded_bytes());
     format!("{}-{}", readable.trim_matches('-'), &hash[..10])
 }
 
@@ -303,9 +317,9 @@ impl Store {
             let new = tempfile::Builder::new()
                 .prefix(NEW)
                 .tempdir_in(&self.folder)?;
-            fs::set_permissions(new.path(), fs::Permissions::from_mode(0o700))?;
+            keep_for_user(new.path())?;
             fill(new.path())?;
-            fs::set_permissions(new.path().join(EVENTS), fs::Permissions::from_mode(0o600))?;
+            keep_for_user(&new.path().join(EVENTS))?;
             let conversation = self.at(&new_id());
             // A folder with something in it is never replaced by this.
             fs::rename(new.path(), &conversation.folder)?;
@@ -331,7 +345,7 @@ impl Store {
     }
 
     /// The conversations, and what is known of their logs without reading them.
-    fn logs(&self) -> Result<Vec<(String, Metadata)>, StoreError> {
+    fn logs(&self) -> Result<Vec<(String, FileFacts)>, StoreError> {
         let unusable = |source| StoreError::Unusable {
             folder: self.folder.clone(),
             source,
@@ -341,7 +355,7 @@ impl Store {
             let entry = entry.map_err(unusable)?;
             if let Ok(id) = entry.file_name().into_string()
                 && !id.starts_with('.')
-                && let Ok(log) = fs::metadata(entry.path().join(EVENTS))
+                && let Ok(log) = FileFacts::at(&entry.path().join(EVENTS))
             {
                 logs.push((id, log));
             }

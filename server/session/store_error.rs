@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use aside_base::system::environment::STATE_VARIABLE;
+
 use super::log::OpenError;
 
 /// Ids that a sentence names where there are many.
@@ -10,12 +12,14 @@ const NAMED: usize = 3;
 /// Error of the store of conversations.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Neither `HOME` nor `XDG_STATE_HOME` is an absolute path.
-    #[error("there is no place for conversations; set HOME or XDG_STATE_HOME to an absolute path")]
+    /// No variable that names a place for state is an absolute path.
+    #[error(
+        "there is no place for conversations; set HOME or {STATE_VARIABLE} to an absolute path"
+    )]
     NoPlace,
     /// The state directory cannot be read or written.
     #[error(
-        "cannot use the state directory {}: {source}; make it writable, or set XDG_STATE_HOME to one that is",
+        "cannot use the state directory {}: {source}; make it writable, or set {STATE_VARIABLE} to one that is",
         folder.display()
     )]
     Unusable {

@@ -512,4 +512,5 @@ fn paths(conflicts: &[Conflict]) -> String {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -198,4 +198,5 @@ fn fitted(old: Option<&TextFile>, text: String) -> String {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -160,7 +160,7 @@ const STALE: &str = "error: `a.txt` changed since you read it; read it again bef
 #[tokio::test]
 async fn only_what_was_read_is_edited() {
     let trial = ToolTrial::new(&[("a.txt", "one")]);
-    let unread = "error: You have not read `a.txt`; read the file first.";
+    let unread = "error: `a.txt` was not read in this conversation; read the file first.";
     trial.check("edit_file", args("one", "1"), unread).await;
     trial.call("read_file", json!({"path": "a.txt"})).await;
     trial.put("a.txt", "one and more");
@@ -457,7 +457,7 @@ async fn write_file_makes_and_replaces() {
         )
         .await;
     assert_eq!(trial.text("deep/er/new").unwrap(), "new\n");
-    let unread = "error: You have not read `old`; read the file first.";
+    let unread = "error: `old` was not read in this conversation; read the file first.";
     trial.check("write_file", args("old"), unread).await;
     trial.call("read_file", json!({"path": "old"})).await;
     let mut trial = trial;
@@ -485,7 +485,7 @@ async fn a_file_that_appeared_is_not_written_over() {
     let outcome = trial.run_text("write_file", args).await;
     assert_eq!(
         outcome,
-        "error: You have not read `new`; read the file first."
+        "error: `new` was not read in this conversation; read the file first."
     );
     assert_eq!(trial.text("new").unwrap(), "somebody's");
 }

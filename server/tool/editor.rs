@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 /// An editor that has documents open. Everything here is called on threads that may wait.
 pub trait Editor: Send + Sync {
-    /// What the editor has of a file, by the file's real path. The file need not be there.
+    /// The editor's side of a file, by the file's real path. The file need not be there.
     fn look(&self, path: &Path) -> EditorView;
 
     /// The open document that counts as the text of a file.
@@ -71,7 +71,7 @@ pub trait Editor: Send + Sync {
     fn save(&self, path: &Path, cancelled: &CancellationToken) -> Result<(), String>;
 }
 
-/// What an editor has of a file.
+/// A file as an editor has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditorView {
     /// Nothing, or nothing but what is in the file.
@@ -120,7 +120,7 @@ impl Doubt {
     }
 }
 
-/// How an edit was made.
+/// The way in which an edit was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     /// In the document, which is not saved yet.

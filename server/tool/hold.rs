@@ -2,12 +2,11 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use aside_base::{unfinished::UnfinishedCommand, visible::short_line};
+use aside_base::{secrets::folded, unfinished::UnfinishedCommand, visible::short_line};
 use aside_turn::effect::CallWork;
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +17,10 @@ use super::{
     process::{CommandEnd, Job},
     sandbox::{
         Confinement, RunningInside, Walls,
+        git_back::take_back,
         inside_lock::{InsideLock, LockShare},
         places::{self, OpenGap, Places},
+        sides::{OnSide, Side},
     },
 };
 
@@ -44,6 +45,8 @@ pub(super) struct HeldProgram {
     pub(super) cwd: PathBuf,
     /// Reasons why protected places may remain open, of which whoever allowed the program knows.
     pub(super) gaps: BTreeSet<OpenGap>,
+    /// Protected places that commands made, of which whoever allowed the program knows.
+    pub(super) made: BTreeSet<String>,
 }
 
 /// Confinement of a program that is about to run, or runs.
@@ -54,8 +57,10 @@ pub(super) struct Hold {
     before: Option<Arc<Places>>,
     /// Counts the program among those that run inside.
     running: Option<Arc<RunningInside>>,
-    /// The mark of a program that could make settings of the workspace.
-    unfinished: Option<UnfinishedCommand>,
+    /// Keeps programs of the other side of the walls waiting, until it is known what this one made.
+    side: Option<OnSide>,
+    /// The marks of a program that could make settings of Aside's, of each folder in which it may write.
+    unfinished: Vec<UnfinishedCommand>,
     /// Times that the walls were built anew.
     tries: usize,
 }
@@ -108,7 +113,8 @@ impl Hold {
             walls: None,
             before: None,
             running: None,
-            unfinished: None,
+            side: None,
+            unfinished: Vec::new(),
             tries: 0,
         };
         hold.build(work, context, cancelled).await?;
@@ -121,8 +127,17 @@ impl Hold {
         context: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> Result<(), String> {
+        let side = match &self.program.held {
+            Confinement::Inside(_) => Side::Inside,
+            Confinement::Outside(_) => Side::Outside,
+            Confinement::Free => return Ok(()),
+        };
+        if self.side.is_none() {
+            let entered = context.sandbox.sides.enter(side, cancelled).await;
+            self.side = Some(entered.ok_or("It was cancelled before it ran.")?);
+        }
         let Confinement::Inside(means) = &self.program.held else {
-            return Ok(());
+            return self.knows_all(context);
         };
         let lock = self.lock(work, context, cancelled).await?;
         let inside = &context.sandbox.inside;
@@ -145,13 +160,30 @@ impl Hold {
             })
         });
         self.walls = Some(walls.await?);
-        if self.unfinished.is_none() {
-            let begun = off_thread(work, context, move |_, context| Ok(unfinished(context)));
+        if self.unfinished.is_empty() {
+            let found = places.clone();
+            let begun = off_thread(work, context, move |_, context| {
+                Ok(unfinished(context, &found))
+            });
             self.unfinished = begun.await?;
         }
         self.before = Some(places);
         self.running = Some(Arc::new(running));
         Ok(())
+    }
+
+    /// Whether whoever allowed this program knows all that programs inside made, which may be what it executes.
+    fn knows_all(&self, context: &ToolContext) -> Result<(), String> {
+        let made = context.sandbox.made();
+        let unknown: Vec<&String> = made.difference(&self.program.made).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "It did not run outside the sandbox, as a command beside it made or replaced {}, from which other programs \
+             take code; call it again.",
+            places::listed(unknown)
+        ))
     }
 
     /// The lock under which walls are built; none where there is no such file.
@@ -200,6 +232,7 @@ impl Hold {
             return Ok(false);
         }
         self.tries += 1;
+        self.walls.iter().for_each(Walls::clear);
         context.sandbox.inside.quiet().await;
         self.build(work, context, cancelled).await?;
         Ok(true)
@@ -214,12 +247,12 @@ impl Hold {
         let Some(before) = self.before else {
             return Ok(Vec::new());
         };
-        let unfinished = self.unfinished;
+        let (unfinished, walls) = (self.unfinished, self.walls);
         off_thread(work, context, move |_, context| {
+            walls.iter().for_each(Walls::clear);
             let looked = made(context, &before);
-            let unfinished = unfinished.filter(|_| looked.is_known);
-            if let Some(unfinished) = unfinished {
-                unfinished.end();
+            if looked.is_known {
+                unfinished.into_iter().for_each(UnfinishedCommand::end);
             }
             Ok(looked.names)
         })
@@ -227,13 +260,19 @@ impl Hold {
     }
 }
 
-/// Marks a program where there are no settings of the workspace: nothing keeps it from making some, and Aside may be gone
-/// when it ends.
-fn unfinished(context: &ToolContext) -> Option<UnfinishedCommand> {
-    let root = context.files.root();
-    let is_absent = fs::symlink_metadata(root.join(SETTINGS)).is_err();
-    let state = context.sandbox.rules.own.first().filter(|_| is_absent)?;
-    UnfinishedCommand::begin(state, root).ok()
+/// Marks a program in each folder in which it may write: nothing keeps it from making settings of Aside's where there are
+/// none, and Aside may be gone when it ends.
+fn unfinished(context: &ToolContext, places: &Places) -> Vec<UnfinishedCommand> {
+    let rules = &context.sandbox.rules;
+    let Some(state) = rules.own.first() else {
+        return Vec::new();
+    };
+    let is_settings = |path: &&PathBuf| of_settings(path).is_some();
+    let known: Vec<&PathBuf> = places.paths().filter(is_settings).collect();
+    let folders = rules.writable(context.files.root()).into_iter();
+    let begin =
+        |folder: PathBuf| UnfinishedCommand::begin(state, &folder, known.iter().copied()).ok();
+    folders.filter_map(begin).collect()
 }
 
 /// The places that a program made or replaced.
@@ -249,8 +288,10 @@ fn made(context: &ToolContext, before: &Places) -> MadePlaces {
     let rules = &context.sandbox.rules;
     let after = rules.places_after(root, before, &context.sandbox.inside.listed);
     let made = places::made(before, &after);
-    let taken_back = rules.take_back(&made);
-    let names = made.iter().map(|path| {
+    let ways = places::ways_made(before, &after);
+    let taken_back = take_back(&made, &ways);
+    let all: BTreeSet<&PathBuf> = made.iter().chain(&ways).collect();
+    let names = all.into_iter().map(|path| {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
         match taken_back.get(path) {
             Some(done) => format!("{name} ({done})"),
@@ -261,7 +302,11 @@ fn made(context: &ToolContext, before: &Places) -> MadePlaces {
     let hidden = after.gaps.difference(&before.gaps);
     let hidden: Vec<String> = hidden.filter_map(|gap| gap.hiding(root)).collect();
     let is_seen = hidden.is_empty();
-    let mut names: Vec<String> = names.chain(hidden).collect();
+    let links = places::package_links_made(before, &after).map(|link| {
+        let name = link.strip_prefix(root).unwrap_or(link).to_string_lossy();
+        format!("{name} (a link to a folder of a package manager, which is not searched)")
+    });
+    let mut names: Vec<String> = names.chain(hidden).chain(links).collect();
     context.sandbox.note_made(&names);
     let folders = made.iter().filter_map(|path| of_settings(path));
     let kept: Vec<bool> = folders.map(|folder| (context.distrust)(folder)).collect();
@@ -278,8 +323,7 @@ fn made(context: &ToolContext, before: &Places) -> MadePlaces {
 /// The folder of which this is the file of Aside's settings.
 fn of_settings(path: &Path) -> Option<&Path> {
     let name = path.file_name()?;
-    path.parent()
-        .filter(|_| name.eq_ignore_ascii_case(SETTINGS))
+    path.parent().filter(|_| folded(name) == SETTINGS)
 }
 
 /// A file that a tool is about to change, with the reason to ask where not its name tells that other programs execute it,

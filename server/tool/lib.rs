@@ -35,6 +35,10 @@ mod outside;
 pub mod probe;
 pub mod process;
 pub mod sandbox;
+#[cfg(unix)]
+pub mod supervisor;
+#[cfg(windows)]
+#[path = "supervisor/none.rs"]
 pub mod supervisor;
 // The tool of CONTRIBUTING, on which the rules of all tools are tried too.
 #[cfg(test)]

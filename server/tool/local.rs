@@ -3,13 +3,17 @@
 //! A program is started for each run of a call, reads one JSON object on its standard input and writes an outcome, or
 //! plain text, on its standard output. It runs inside the sandbox and under the supervisor, as commands do.
 
-use std::{ffi::OsString, io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
+use std::{ffi::OsString, io::Read, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use aside_base::{
     regular,
+    system::{
+        files::{FileFacts, file_system, number, touched},
+        folders::canonical,
+    },
     visible::{in_sight, short_line},
 };
 use aside_turn::{
@@ -130,6 +134,7 @@ impl LocalTool {
             call: work.call,
             program: words.next().unwrap_or_default(),
             args: words.collect(),
+            verbatim: false,
             cwd: root,
             env: vec![],
             time: context.limits.time,
@@ -169,6 +174,7 @@ impl Tool for LocalTool {
     async fn plan(self: Arc<Self>, planning: Planning) -> Result<CallPlan, Unplanned> {
         let (work, context) = (planning.work().clone(), planning.context().clone());
         // The user's rules are for command lines of the model's; this command is the user's own.
+        let made = context.sandbox.made();
         let held = probe::confinement(&context).await;
         let decision = CommandDecision::new(held, &Verdict::Silent);
         let decision =
@@ -202,6 +208,7 @@ impl Tool for LocalTool {
             held: decision.held.clone(),
             cwd: context.files.root().to_owned(),
             gaps,
+            made,
         };
         let plan = planning.running(title, |run| async move { self.answer(held, &run).await });
         Ok(plan
@@ -216,7 +223,7 @@ impl Tool for LocalTool {
 /// the user's own business.
 fn programs(root: &Path, command: &[String]) -> Vec<String> {
     let named = command.iter().filter_map(|word| {
-        let path = root.join(word).canonicalize().ok()?;
+        let path = canonical(&root.join(word)).ok()?;
         path.starts_with(root).then(|| digest_of(&path))
     });
     named.collect()
@@ -225,19 +232,16 @@ fn programs(root: &Path, command: &[String]) -> Vec<String> {
 /// SHA-256 of a file that an approval is bound to; empty where there is none. Of one that is too large, its state, which is
 /// another one after each change.
 fn digest_of(path: &Path) -> String {
-    let looked = regular::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let looked = regular::open(path).and_then(|file| Ok((FileFacts::of(&file)?, file)));
     match looked {
         Ok((about, file)) if about.len() <= PROGRAM => {
             aside_base::digest::of_reader(file.take(PROGRAM)).unwrap_or_default()
         }
-        Ok((about, _)) => format!(
-            "{} {} {} {}.{:09}",
-            about.dev(),
-            about.ino(),
-            about.len(),
-            about.ctime(),
-            about.ctime_nsec()
-        ),
+        Ok((about, _)) => {
+            let (seconds, rest) = touched(&about);
+            let (system, number) = (file_system(&about), number(&about));
+            format!("{system} {number} {} {seconds}.{rest:09}", about.len())
+        }
         Err(_) => String::new(),
     }
 }

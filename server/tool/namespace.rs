@@ -51,9 +51,10 @@ async fn tried(walls: Walls, root: &Path, holder: &Path) -> Result<(), Missing> 
         mend: mend(&why, setting),
         why,
     };
+    let (shell, program) = shell(root);
     let script = Quiet {
-        program: shell(root),
-        args: vec!["-c".into(), SCRIPT.into()],
+        program,
+        args: shell.arguments(SCRIPT),
         cwd: root.to_owned(),
         env: Vec::new(),
         time: TIME,

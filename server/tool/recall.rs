@@ -5,14 +5,13 @@ use serde_json::json;
 
 use aside_base::visible::{printable, short_line};
 use aside_turn::{
+    clearing::RECALL as NAME,
     history::passage::Passage,
     input::{ToolOutcome, ToolOutput},
 };
 
 use super::{BlockingTool, CallPlan, Planning, ToolContext, ToolRun, ToolSpec, Unplanned};
 
-/// The name of the tool.
-const NAME: &str = "recall";
 /// Lines of a passage that are shown around each line with one of the words.
 const AROUND: usize = 2;
 /// Bytes of a passage beyond which it is cut.

@@ -45,10 +45,13 @@ impl BuiltIn for RunCommand {
     fn tool() -> Arc<dyn Tool> {
         let mut spec = ToolSpec::new(
             "run_command",
-            "Run a command line with `sh -c` and get its output: standard output and error together, the \
-             middle of a long one left out and kept for `read_output`. It has no standard input and no \
-             terminal, so it must not ask. Everything that it starts ends with it: nothing stays in the \
-             background. Use the other tools to read, search and edit files.",
+            &format!(
+                "Run a command line with {} and get its output: standard output and error together, the \
+                 middle of a long one left out and kept for `read_output`. It has no standard input and no \
+                 terminal, so it must not ask. Everything that it starts ends with it: nothing stays in the \
+                 background. Use the other tools to read, search and edit files.",
+                sandbox::named_shell()
+            ),
             json!({
                 "type": "object",
                 "properties": {
@@ -111,6 +114,7 @@ impl CommandPlan {
             ));
         };
         let is_there = (context.attended)();
+        let known = context.sandbox.made();
         if !is_there || !plan.outside(context).ask(work, context, why).await {
             let notes = unsaved + &warning(&first.made);
             let said = if is_there { REFUSED } else { "" };
@@ -128,6 +132,7 @@ impl CommandPlan {
             held: Confinement::Outside(why.to_owned()),
             cwd: plan.cwd.real.clone(),
             gaps: BTreeSet::new(),
+            made: known,
         };
         let second = run_held(&plan, held, work, context, cancelled).await?;
         let before = format!(
@@ -174,6 +179,7 @@ impl Tool for RunCommand {
         });
         let (cwd, unsaved) = looked.await?;
         let rules = &context.sandbox.rules.commands;
+        let made = context.sandbox.made();
         let verdict = context
             .sandbox
             .after_made(verdict(rules, &args.command, &cwd.real));
@@ -216,6 +222,7 @@ impl Tool for RunCommand {
             held: decision.held.clone(),
             cwd: cwd.real.clone(),
             gaps,
+            made,
         };
         let command = CommandPlan { args, cwd, unsaved };
         let plan = planning.running(title, |run| command.run(held, run));
@@ -255,14 +262,19 @@ async fn run_held(
 ) -> Result<HeldRun, String> {
     let was_inside = matches!(held.held, Confinement::Inside(_));
     let found_in = probe::found_in(&held.held, context);
+    let (shell, found) = sandbox::shell(context.files.root());
     let program = match &held.held {
         Confinement::Inside(means) => means.shell.clone().into(),
-        Confinement::Outside(_) | Confinement::Free => sandbox::shell(context.files.root()),
+        Confinement::Outside(_) | Confinement::Free => found,
     };
+    if let Some(why) = shell.refusal(&plan.args.command) {
+        return Err(format!("The command cannot be read: {why}."));
+    }
     let job = Job {
         call: work.call,
         program,
-        args: vec!["-c".into(), plan.args.command.clone().into()],
+        args: shell.arguments(&plan.args.command),
+        verbatim: shell.is_verbatim(),
         cwd: plan.cwd.real.clone(),
         env: vec![],
         time: plan.time(context),

@@ -1,5 +1,6 @@
 //! The process between Aside and a command:
-//! `aside __child <milliseconds> [--input] [--unix] [--hosts <names>] [--walls | --namespace] <program> <arguments>`.
+//! `aside __child <milliseconds> [--input] [--unix] [--hosts <names>] [--repository <path>]... [--walls | --namespace]
+//! <program> <arguments>`.
 //!
 //! The milliseconds bound how long leftover processes may run after the command. With `--walls` the program is
 //! bubblewrap, which starts the command in the sandbox: bubblewrap reads the filter of system calls from one descriptor
@@ -9,18 +10,17 @@
 //! Standard input is the *lifeline*: a socket whose other end only Aside holds. When that end closes, because Aside
 //! stops the command, crashes or is killed, every process that the command started is ended, also one that left its
 //! session or ignores SIGTERM. The supervisor is a *subreaper*: orphaned descendants become its children, so none is
-//! lost. One line on the lifeline reports how the command ended.
+//! lost. One line on the lifeline reports how the command ended. If nobody hears it, what the command made in these
+//! repositories is taken back here.
 //!
 //! A separate process makes this work after a SIGKILL of Aside, and without code between `fork` and `exec`.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
-    io::{self, Read, Seek, Write},
-    os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt},
-    },
+    io::{self, Read},
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    path::PathBuf,
     process::{Command, Stdio, exit},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
@@ -28,29 +28,31 @@ use std::{
 };
 
 use aside_base::system::streams::close_inherited;
-use rustix::{
-    io::{FdFlags, fcntl_setfd, ioctl_fionbio},
-    process::{Pid, Signal, WaitOptions},
-};
+use rustix::process::{Pid, Signal, WaitOptions};
 
-use super::sandbox::{
-    WallKind, filter,
-    hosts::AllowedHost,
-    layout::{FILTER_FD, STATUS_FD},
-};
+use super::sandbox::{WallKind, git_back::GitBefore, hosts::AllowedHost};
 
 pub(super) mod handed;
+#[cfg(target_os = "linux")]
 mod hello;
+#[cfg(target_os = "linux")]
 mod inside;
+#[cfg(target_os = "linux")]
+mod own_mounts;
 mod processes;
+#[cfg(target_os = "linux")]
 mod proxy;
+#[cfg_attr(not(target_os = "linux"), path = "supervisor/unwalled.rs")]
+mod walled;
 
-pub use self::inside::{INSIDE, inside_main};
 pub(super) use self::processes::sweep;
-use self::processes::{LAST, STEP, descendants, processes};
+use self::{
+    processes::{LAST, STEP, descendants, processes},
+    walled::{WallPipes, hear_inside},
+};
 
 /// The hidden first argument with which `aside` is a supervisor.
-pub const ARGUMENT: &str = "__child";
+pub(super) const ARGUMENT: &str = "__child";
 
 /// Argument: the lifeline hands over the command's standard input, behind the mounts that are meant.
 pub(super) const INPUT: &str = "--input";
@@ -61,14 +63,15 @@ pub(super) const UNIX: &str = "--unix";
 /// Argument that precedes the comma-separated hosts that a sandboxed command may reach.
 pub(super) const HOSTS: &str = "--hosts";
 
+/// Argument that precedes a Git repository in which the command may write; there may be several.
+pub(super) const REPOSITORY: &str = "--repository";
+
 /// Argument that precedes a bubblewrap that builds the sandbox; the lifeline first hands over the mounts that are meant.
 pub(super) const WALLS: &str = "--walls";
 
 /// Argument that precedes a bubblewrap that only makes a PID namespace.
 pub(super) const NAMESPACE: &str = "--namespace";
 
-/// Default time for leftover processes after a command's end, so that their last output arrives.
-pub(super) const DRAIN: Duration = Duration::from_millis(200);
 /// Time between SIGTERM and SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_millis(500);
 /// Message for a bubblewrap that ended without starting the command.
@@ -94,11 +97,43 @@ pub(super) enum Report {
     Stopped,
 }
 
+/// Whether a first argument names a part that [`play`] plays.
+#[must_use]
+pub fn is_part(first: &OsStr) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_inside = first == inside::INSIDE;
+    #[cfg(not(target_os = "linux"))]
+    let is_inside = false;
+    first == ARGUMENT || is_inside
+}
+
+/// Plays the part that a first argument names, and does not return then: a supervisor, or the first program inside a
+/// sandbox.
+pub fn play(first: &OsStr, rest: impl IntoIterator<Item = OsString>) {
+    if first == ARGUMENT {
+        child_main(rest);
+    }
+    #[cfg(target_os = "linux")]
+    if first == inside::INSIDE {
+        inside::inside_main(rest);
+    }
+}
+
 /// Runs the command in the arguments, supervises all of its processes, and exits after the last.
-pub fn child_main(args: impl IntoIterator<Item = OsString>) -> ! {
+fn child_main(args: impl IntoIterator<Item = OsString>) -> ! {
     close_inherited();
-    let report = supervise(args.into_iter().collect());
-    let _ = rustix::io::write(rustix::stdio::stdin(), report.line().as_bytes());
+    let (report, before) = match Order::read(args.into_iter().collect()) {
+        Ok(order) => {
+            let before = GitBefore::look(order.repositories.clone());
+            (supervise(order), Some(before))
+        }
+        Err(what) => (Report::Failed(what.into()), None),
+    };
+    let written = rustix::io::write(rustix::stdio::stdin(), report.line().as_bytes());
+    // Aside itself does so after the report, and names what it took back, but it is gone.
+    if let Some(before) = before.filter(|_| written.is_err()) {
+        before.take_back();
+    }
     exit(0)
 }
 
@@ -172,6 +207,8 @@ struct Order {
     has_unix: bool,
     /// Hosts that the command may reach without the network.
     hosts: Option<Vec<AllowedHost>>,
+    /// Git repositories in which the command may write.
+    repositories: Vec<PathBuf>,
     /// Confinement that the program, bubblewrap, builds.
     walls: Option<WallKind>,
     program: OsString,
@@ -193,6 +230,10 @@ impl Order {
                 Some(names.map(AllowedHost::parse).collect::<Result<_, _>>()?)
             }
         };
+        let mut repositories = Vec::new();
+        while args.next_if(|it| it == REPOSITORY).is_some() {
+            repositories.push(args.next().ok_or("no repository")?.into());
+        }
         let walls = args.next_if(|it| it == WALLS || it == NAMESPACE);
         let walls = walls.map(|it| match it == WALLS {
             true => WallKind::Sandbox,
@@ -203,6 +244,7 @@ impl Order {
             has_input,
             has_unix,
             hosts,
+            repositories,
             walls,
             program: args.next().ok_or("no program")?,
             args: args.collect(),
@@ -210,12 +252,14 @@ impl Order {
     }
 }
 
-fn supervise(args: Vec<OsString>) -> Report {
-    let order = match Order::read(args) {
-        Ok(order) => order,
-        Err(what) => return Report::Failed(what.into()),
-    };
+fn supervise(order: Order) -> Report {
     let is_sandbox = order.walls == Some(WallKind::Sandbox);
+    #[cfg(target_os = "linux")]
+    if let Err(error) = is_sandbox.then(own_mounts::take).transpose() {
+        return Report::Failed(format!(
+            "its walls cannot be kept from what is mounted outside while it runs: {error}; Linux 6.2 can do that by itself"
+        ));
+    }
     let pipes = match is_sandbox
         .then(|| WallPipes::open(order.has_unix))
         .transpose()
@@ -282,84 +326,6 @@ fn input(order: &Order) -> io::Result<OwnedFd> {
     match order.has_input {
         true => handed::take(rustix::stdio::stdin()),
         false => File::open("/dev/null").map(OwnedFd::from),
-    }
-}
-
-/// Hears [`inside`], reports once the sandbox is built, and serves the proxy once its socket comes. Returns the standard
-/// input for [`inside`], over which it is handed what it takes: the mounts that were meant and the command's own input;
-/// and the place at which something else is mounted, if one is named.
-fn hear_inside(
-    handed_on: &[OwnedFd],
-    hosts: Option<Vec<AllowedHost>>,
-) -> io::Result<(OwnedFd, Receiver<Option<String>>)> {
-    let (mut ours, theirs) = UnixStream::pair()?;
-    for descriptor in handed_on {
-        handed::give(&ours, descriptor)?;
-    }
-    let (tell, said) = channel();
-    thread::Builder::new().spawn(move || {
-        let socket = hosts.as_ref().and_then(|_| handed::take(&ours).ok());
-        let is_built = match hosts {
-            Some(_) => socket.is_some(),
-            None => {
-                let mut byte = [0];
-                ours.read_exact(&mut byte).is_ok() && byte == inside::STANDS
-            }
-        };
-        if is_built {
-            drop(ours);
-            let _ = rustix::io::write(rustix::stdio::stdin(), BUILT.as_bytes());
-            let _ = tell.send(None);
-            if let Some((socket, hosts)) = socket.zip(hosts) {
-                proxy::serve(socket, hosts);
-            }
-            return;
-        }
-        // The sandbox could not be built, or a place follows.
-        let mut place = Vec::new();
-        let _ = ours.read_to_end(&mut place);
-        let place = String::from_utf8_lossy(&place).into_owned();
-        let _ = tell.send((!place.is_empty()).then_some(place));
-    })?;
-    Ok((theirs.into(), said))
-}
-
-/// Descriptors for bubblewrap.
-struct WallPipes {
-    filter: OwnedFd,
-    status: File,
-    status_end: OwnedFd,
-}
-
-impl WallPipes {
-    /// Opens both descriptors at the numbers that bubblewrap is told. Only 0, 1 and 2 are open before.
-    fn open(has_unix: bool) -> io::Result<Self> {
-        let Some(program) = filter::program(has_unix) else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
-        let mut filter = unnamed()?;
-        filter.write_all(&program)?;
-        filter.rewind()?;
-        let (status, status_end) = io::pipe()?;
-        // Non-blocking, because bubblewrap may end without writing a status.
-        ioctl_fionbio(&status, true)?;
-        for kept in [filter.as_fd(), status_end.as_fd()] {
-            fcntl_setfd(kept, FdFlags::empty())?;
-        }
-        if filter.as_raw_fd() != FILTER_FD || status_end.as_raw_fd() != STATUS_FD {
-            return Err(io::Error::other("a descriptor is taken"));
-        }
-        Ok(Self {
-            filter: filter.into(),
-            status: OwnedFd::from(status).into(),
-            status_end: status_end.into(),
-        })
-    }
-
-    /// Closes bubblewrap's ends and returns the file of its status.
-    fn started(self) -> File {
-        drop((self.filter, self.status_end));
-        self.status
     }
 }
 
@@ -468,18 +434,12 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
             Err(_) => break,
         }
     }
-    let _ = wake.send(Wake::Alone);
-}
-
-/// Creates an unnamed file that a child process reads in place of a pipe.
-pub(super) fn unnamed() -> io::Result<File> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{MemfdFlags, memfd_create};
-        Ok(memfd_create("unnamed", MemfdFlags::CLOEXEC)?.into())
-    }
+    // Where the system hands no orphans over to a supervisor, they are looked for in the command's group.
     #[cfg(not(target_os = "linux"))]
-    tempfile::tempfile()
+    while rustix::process::test_kill_process_group(main).is_ok() {
+        thread::sleep(STEP);
+    }
+    let _ = wake.send(Wake::Alone);
 }
 
 #[cfg(test)]

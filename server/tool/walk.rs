@@ -210,7 +210,8 @@ impl OpenFolder {
     /// Lists the regular files and folders of a folder, in order. `None` if it cannot be read.
     fn new(folder: FolderHandle, path: PathBuf) -> Option<Self> {
         let mut entries = entries(&folder, ENTRIES).ok()?;
-        entries.retain(|(name, kind)| name != ".git" && *kind != EntryKind::Other);
+        let is_walked = |kind: &EntryKind| matches!(kind, EntryKind::File | EntryKind::Folder);
+        entries.retain(|(name, kind)| name != ".git" && is_walked(kind));
         entries.sort_by(|(one, _), (other, _)| {
             let bytes = OsStr::as_encoded_bytes;
             bytes(one).cmp(bytes(other))
@@ -235,6 +236,7 @@ fn matcher(folder: &Path, glob: &str) -> Result<Override, String> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

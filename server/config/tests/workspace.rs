@@ -192,7 +192,7 @@ fn ignored_keys_are_named() {
                 conversation.tools.x.detached.tool";
     let untrusted = format!(
         "The workspace is not trusted, so these keys of it are ignored: sandbox.state, {keys}. \
-         Read them, then run `aside trust` to let it set what a workspace may."
+         Read them, then trust it, in the editor or with `aside trust`, to let it set what a workspace may."
     );
     check(&[("workspace", text)], &[&untrusted]);
     let trusted = format!(

@@ -8,7 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{open_places, regular};
+use aside_base::{
+    open_places, regular,
+    system::{
+        folders::{canonical, topmost},
+        programs::is_path,
+    },
+};
 use serde_json::Value;
 
 use crate::tree::Node;
@@ -89,7 +95,7 @@ impl<'a> Programs<'a> {
 
     /// Path that a word names, from the root. A word that names nothing is watched too, because a file could appear.
     pub(super) fn look(&mut self, word: &str) -> io::Result<String> {
-        let Ok(path) = self.root.join(word).canonicalize() else {
+        let Ok(path) = canonical(&self.root.join(word)) else {
             return Ok("nothing".into());
         };
         if !path.starts_with(self.root) {
@@ -139,10 +145,10 @@ pub(super) fn resolved(text: &str) -> BTreeMap<String, String> {
 
 /// The program that a name stands for when an MCP server is started. None for a path, and for one that is not found.
 pub(crate) fn program(command: &str, path: Option<OsString>) -> Option<PathBuf> {
-    if command.contains('/') {
+    if is_path(command.as_ref()) {
         return None;
     }
     let path = path.or_else(|| env::var_os("PATH")).unwrap_or_default();
-    let found = open_places::known().program(command.as_ref(), Path::new("/"), &path);
+    let found = open_places::known().program(command.as_ref(), &topmost(), &path);
     found.ok()
 }

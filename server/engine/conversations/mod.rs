@@ -146,12 +146,21 @@ impl Conversations {
         Ok(newest.map(|(_, conversation, root)| (conversation, root)))
     }
 
-    /// Reserves a conversation: no other turn starts in it while the lease is held.
+    /// Reserves a conversation: no other turn starts in it while the lease is held. A turn that gives way ends first.
     ///
     /// # Errors
     /// Fails if the conversation is reserved already.
     pub fn reserve(&self, conversation: &str) -> Result<Lease, Taken> {
         let lease = self.running.reserve(conversation);
+        lease.ok_or_else(|| Taken(conversation.to_owned()))
+    }
+
+    /// Reserves a conversation for a turn that gives way to whatever else is to happen in it.
+    ///
+    /// # Errors
+    /// Fails if the conversation is reserved already.
+    pub(super) fn reserve_meanwhile(&self, conversation: &str) -> Result<Lease, Taken> {
+        let lease = self.running.reserve_meanwhile(conversation);
         lease.ok_or_else(|| Taken(conversation.to_owned()))
     }
 
@@ -224,6 +233,7 @@ impl Conversations {
     }
 
     fn is_free(&self, conversation: &str) -> Result<(), Taken> {
+        self.running.make_room(conversation);
         if self.running.is_running(conversation) {
             return Err(Taken(conversation.to_owned()));
         }

@@ -1,6 +1,12 @@
 //! The handle of a running turn, and its messages to the front end.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use aside_session::record::Edit;
 use aside_turn::{
@@ -47,6 +53,7 @@ pub struct TurnHandle {
     /// Id of the conversation.
     pub conversation: String,
     mailbox: mpsc::Sender<Mail>,
+    is_steered: Arc<AtomicBool>,
 }
 
 /// A message to a running turn.
@@ -70,6 +77,7 @@ impl TurnHandle {
             turn,
             conversation,
             mailbox,
+            is_steered: Arc::default(),
         };
         (handle, messages)
     }
@@ -83,12 +91,24 @@ impl TurnHandle {
 
     /// Adds a message of the user to the running turn.
     pub async fn steer(&self, text: String) {
+        self.is_steered.store(true, Ordering::Release);
         self.tell(Input::Steer(text)).await;
     }
 
     /// Cancels the turn for the user.
     pub async fn cancel(&self) {
         self.tell(Input::Cancel).await;
+    }
+
+    /// Whether a person said something in the turn after its start.
+    pub(in crate::engine) fn is_steered(&self) -> bool {
+        self.is_steered.load(Ordering::Acquire)
+    }
+
+    /// Cancels the turn for something else that is to happen in its conversation. Does not wait.
+    pub(in crate::engine) fn give_way(&self) {
+        // A full mailbox is that of a turn about which a person does something already.
+        let _ = self.mailbox.try_send(Mail::Input(Input::Cancel));
     }
 
     /// Passes changed rules for tools of the client, by name.

@@ -5,6 +5,13 @@
 pub enum TurnNotice {
     /// A sentence about the configuration.
     Configuration(String),
+    /// The tools of this MCP server are missing in the turn.
+    ServerMissing {
+        /// The server's name.
+        server: String,
+        /// Why it is not connected.
+        why: String,
+    },
     /// Trust in the workspace has ended because these files changed: paths as in `aside.toml`.
     TrustEnded(Vec<String>),
     /// The workspace is not trusted, so only tools that read will run.

@@ -16,7 +16,7 @@ use aside_tool::{ToolContext, registry::Registry};
 use aside_turn::{
     Effect,
     effect::{self, CallWork, End, RequestKind, Update},
-    input::Input,
+    input::{Input, Time},
     question::Answer,
     record::{CallKey, Event, Outcome, Refused},
     rules::{Feature, Model},
@@ -46,6 +46,8 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) transcript: GrowingTranscript,
     /// Ids of the conversation's turns, including this one.
     pub(in crate::engine) turns: HashSet<String>,
+    /// When a request to a model was under way last.
+    pub(in crate::engine) asked_at: Option<Time>,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
     pub(in crate::engine) learned: BTreeSet<(String, Refused)>,
@@ -132,6 +134,9 @@ impl Performer {
         if let Event::Compacted { ledger, .. } = &mut event {
             let window = self.provider.model().context_window;
             *ledger = self.transcript.here().ledger().for_request(window);
+        }
+        if event.is_of_request() {
+            self.asked_at = Some(self.writer.now());
         }
         self.took_summary_back |= matches!(event, Event::CompactionUndone { .. });
         if let Event::ToolCall { call, id, .. } = &event {
@@ -360,6 +365,7 @@ impl Performer {
             frozen: Some(self.frozen),
             learned: self.learned,
             turns: self.turns,
+            asked_at: self.asked_at,
             unended: None,
             faults: Vec::new(),
         })

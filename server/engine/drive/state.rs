@@ -19,7 +19,10 @@ use aside_session::{
     },
 };
 use aside_tool::FileSnapshots;
-use aside_turn::record::{Event, Refused};
+use aside_turn::{
+    input::Time,
+    record::{Event, Refused},
+};
 use tokio::task::spawn_blocking;
 
 use super::{
@@ -44,6 +47,8 @@ pub struct ConversationState {
     pub(in crate::engine) seen: FileSnapshots,
     /// Ids of the conversation's turns.
     pub(in crate::engine) turns: HashSet<String>,
+    /// When a request to a model was under way last.
+    pub(in crate::engine) asked_at: Option<Time>,
     /// The last turn, if its end is not on record.
     pub(in crate::engine) unended: Option<replay::Turn>,
     /// Parts of the log that could not be read.
@@ -102,10 +107,23 @@ impl ConversationState {
             learned: outline.learned,
             seen: FileSnapshots::default(),
             turns: outline.turns,
+            asked_at: outline.asked_at,
             unended: outline.last.filter(|last| !last.has_ended()),
             faults: Vec::new(),
             mark: None,
         }
+    }
+
+    /// Waits for what was said in a log that is read while the turn begins.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be read.
+    pub(in crate::engine) async fn arrive(&mut self) -> io::Result<()> {
+        if let Some((seen, faults)) = self.transcript.arrive().await? {
+            self.seen = seen;
+            self.faults = faults;
+        }
+        Ok(())
     }
 
     /// Whether this is the state of a log with that mark.
@@ -124,6 +142,7 @@ impl ConversationState {
             learned: folded.learned,
             seen,
             turns: folded.turns,
+            asked_at: folded.asked_at,
             unended: folded.last.filter(|last| !last.has_ended()),
             faults: faults.map(|fault| lost(fault, &folded.reported)).collect(),
             mark: None,

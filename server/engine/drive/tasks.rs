@@ -81,6 +81,7 @@ impl TurnTasks {
         let failure = Failure {
             class: FailureClass::Other,
             text,
+            advice: None,
             retry_after: None,
         };
         self.spawn(What::Request(id), async move {
@@ -205,6 +206,7 @@ fn of_panic(what: What, error: &JoinError) -> Option<Input> {
             Failure {
                 class: FailureClass::Other,
                 text: format!("The request could not be made {defect}."),
+                advice: None,
                 retry_after: None,
             },
         ),
@@ -241,6 +243,7 @@ async fn stream(
     Err(Failure {
         class: FailureClass::Broken,
         text: "The response ended before it was complete; the connection was lost.".into(),
+        advice: None,
         retry_after: None,
     })
 }

@@ -303,7 +303,7 @@ impl Models {
         let (options, client) = (endpoint.options.clone(), self.client.clone());
         list_models(endpoint.kind, options, client, find)
             .await
-            .map_err(|failure| failure.text)
+            .map_err(|failure| failure.sentence())
     }
 
     /// Asks the provider for details of these models, if its API has such a request.

@@ -19,8 +19,9 @@ use aside_tool::workspace::Workspace;
 use aside_turn::{
     Setup, Turn,
     attachment::{self, Attachment},
+    clearing::{Clearing, clearing, is_cold},
     effect::Update,
-    history::{TurnHistory, fullness::Fullness},
+    history::TurnHistory,
     model_text::ModelText,
     record::{DirectiveKind, Event},
     response::{Feature, Usage},
@@ -101,6 +102,7 @@ impl Engine {
         let mut notices = config.notices();
         let warnings = parts.warnings.iter().cloned();
         notices.extend(warnings.map(TurnNotice::Configuration));
+        notices.extend(parts.missing.iter().cloned());
         let TurnConfig { request, lease, .. } = config;
         fits(&request.start, &parts.rules.model)?;
         let store = self.conversations().store(&request.root)?;
@@ -110,6 +112,9 @@ impl Engine {
         };
         let mut lease = match lease {
             Some(lease) => lease,
+            None if matches!(request.start, TurnStart::SummariseIdle) => {
+                self.conversations().reserve_meanwhile(conversation.id())?
+            }
             None => self.conversations().reserve(conversation.id())?,
         };
         let (front, messages) = mpsc::channel(QUEUE);
@@ -170,7 +175,10 @@ impl Engine {
 fn fits(start: &TurnStart, model: &Model) -> Result<(), StartError> {
     let attachments = match start {
         TurnStart::Message { attachments, .. } => attachments.as_slice(),
-        TurnStart::Summarise { .. } | TurnStart::TakeSummaryBack | TurnStart::Resume { .. } => &[],
+        TurnStart::Summarise { .. }
+        | TurnStart::SummariseIdle
+        | TurnStart::TakeSummaryBack
+        | TurnStart::Resume { .. } => &[],
     };
     let too_large = attachments.iter().find_map(|file| match &file.content {
         AttachedContent::Media(media_type, bytes) => {
@@ -235,6 +243,7 @@ impl DriverSetup {
             }
             TurnStart::Message { .. }
             | TurnStart::Summarise { .. }
+            | TurnStart::SummariseIdle
             | TurnStart::TakeSummaryBack => None,
             TurnStart::Resume { .. } => Some(self.last_interrupted(&mut state)?),
         };
@@ -249,14 +258,28 @@ impl DriverSetup {
             &mut self.parts.rules,
             state.frozen.as_ref(),
         );
+        if matches!(self.request.start, TurnStart::SummariseIdle)
+            && state
+                .frozen
+                .as_ref()
+                .and_then(|before| change(before, &frozen))
+                .is_some()
+        {
+            let text = "tools, instructions or the model are not those of the last request, so the provider's cache \
+                        would not know this one";
+            return Err(StartError::Usage(text.into()));
+        }
         let attachments = self.keep_attachments().await?;
-        let turn = self.turn(
-            &id,
-            resumed.as_ref(),
-            attachments,
-            state.transcript.fullness().clone(),
-            clock,
-        )?;
+        let clearing = self.clearing(&mut state, clock).await?;
+        let setup = Setup {
+            id: id.clone(),
+            rules: self.parts.rules.clone(),
+            client: self.request.client.clone(),
+            model_text: ModelText::default(),
+            fullness: state.transcript.fullness().clone(),
+            clearing,
+        };
+        let turn = self.turn(setup, resumed.as_ref(), attachments, clock)?;
 
         let writer = Arc::new(LogWriter::new(log, id.clone(), clock));
         let last = state.unended.take();
@@ -305,9 +328,10 @@ impl DriverSetup {
     async fn keep_attachments(&mut self) -> Result<Vec<Attachment>, StartError> {
         let given = match &mut self.request.start {
             TurnStart::Message { attachments, .. } => std::mem::take(attachments),
-            TurnStart::Summarise { .. } | TurnStart::TakeSummaryBack | TurnStart::Resume { .. } => {
-                Vec::new()
-            }
+            TurnStart::Summarise { .. }
+            | TurnStart::SummariseIdle
+            | TurnStart::TakeSummaryBack
+            | TurnStart::Resume { .. } => Vec::new(),
         };
         let blobs = self.conversation.blobs();
         let any = given.iter().any(AttachedFile::is_media);
@@ -324,26 +348,34 @@ impl DriverSetup {
         })
     }
 
+    /// The outputs that the turn leaves out of its requests. What was said is waited for only where there may be some.
+    async fn clearing(
+        &self,
+        state: &mut ConversationState,
+        clock: Clock,
+    ) -> Result<Option<Clearing>, StartError> {
+        let rules = &self.parts.rules;
+        let idle = state.asked_at.map(|at| clock.now().saturating_sub(at));
+        let Some(idle) = idle.filter(|idle| is_cold(rules, *idle)) else {
+            return Ok(None);
+        };
+        let arrived = state.arrive().await;
+        arrived.map_err(|error| unusable(&self.conversation, &error))?;
+        let transcript = state.transcript.here();
+        Ok(clearing(transcript, rules, &ModelText::default(), idle))
+    }
+
     fn turn(
         &self,
-        id: &str,
+        mut setup: Setup,
         resumed: Option<&replay::Turn>,
         attachments: Vec<Attachment>,
-        fullness: Fullness,
         clock: Clock,
     ) -> Result<Turn, StartError> {
-        let mut rules = self.parts.rules.clone();
         // What was spent before the turn began counts too.
-        if let Some(time) = &mut rules.limits.turn_time {
+        if let Some(time) = &mut setup.rules.limits.turn_time {
             *time = time.saturating_sub(self.request.since.elapsed());
         }
-        let setup = Setup {
-            id: id.to_owned(),
-            rules,
-            client: self.request.client.clone(),
-            model_text: ModelText::default(),
-            fullness,
-        };
         match (&self.request.start, resumed) {
             (TurnStart::Resume { answers }, Some(turn)) => {
                 let history = turn.history();
@@ -351,6 +383,7 @@ impl DriverSetup {
                 Ok(Turn::resume(setup, history, answers.clone(), clock.now())?)
             }
             (TurnStart::Summarise { words }, _) => Ok(Turn::summarise(setup, words, clock.now())),
+            (TurnStart::SummariseIdle, _) => Ok(Turn::summarise_idle(setup, clock.now())),
             (TurnStart::TakeSummaryBack, _) => {
                 let context = setup.fullness.without_summary().unwrap_or(0);
                 Ok(Turn::take_summary_back(setup, context, clock.now()))
@@ -421,6 +454,7 @@ impl DriverSetup {
             durability: self.durability,
             transcript: state.transcript,
             turns: state.turns,
+            asked_at: state.asked_at,
             head: Arc::new(head(&frozen)),
             frozen,
             learned: state.learned,

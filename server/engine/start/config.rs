@@ -30,7 +30,7 @@ pub struct TurnConfig {
     /// Tools that run in the client, added by the front end.
     pub client_tools: Vec<Arc<dyn Tool>>,
     pub(super) request: TurnRequest,
-    /// `None` for a new conversation.
+    /// `None` for a new conversation, and for a turn that gives way.
     pub(super) lease: Option<Lease>,
     trust_ended: Vec<String>,
     /// Whether there is a workspace; without one there are no tools.
@@ -51,7 +51,10 @@ impl Engine {
         let lease = match &request.target {
             ConversationTarget::New => None,
             ConversationTarget::Existing(conversation) => {
-                Some(self.conversations().reserve(conversation.id())?)
+                let is_asked = !matches!(request.start, TurnStart::SummariseIdle);
+                let reserve = || self.conversations().reserve(conversation.id());
+                // Nobody waits for one while it is prepared, which may take long.
+                is_asked.then(reserve).transpose()?
             }
         };
         let WorkspaceConfig {
@@ -203,7 +206,7 @@ impl TurnConfig {
         }
         if !self.is_workspace {
             notices.push(TurnNotice::NoWorkspace);
-        } else if !self.trusted {
+        } else if !self.trusted && self.trust_ended.is_empty() {
             notices.push(TurnNotice::NotTrusted);
         }
         if self.unsandboxed() {

@@ -79,6 +79,7 @@ fn read(file: impl Read) -> io::Result<Instructions> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

@@ -13,7 +13,7 @@ use super::{
     tools::ToolSet,
 };
 use crate::engine::{
-    Engine,
+    Engine, TurnNotice,
     drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
     models::{Models, known::learn_window},
 };
@@ -40,6 +40,8 @@ pub(super) struct TurnParts {
     pub(super) sandbox: SandboxRules,
     /// Warnings about the provider and MCP servers.
     pub(super) warnings: Vec<String>,
+    /// MCP servers whose tools are missing.
+    pub(super) missing: Vec<TurnNotice>,
 }
 
 impl TurnParts {
@@ -50,7 +52,8 @@ impl TurnParts {
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
         config.prepare(engine).await?;
         let offered = config.servers.take().unwrap_or_default();
-        let (from_servers, mut warnings) = server_tools(&config.configuration.settings, offered);
+        let (from_servers, mut warnings, missing) =
+            server_tools(&config.configuration.settings, offered);
         let more = engine.own_tools().iter().chain(&config.client_tools);
         let more = more.chain(&from_servers);
         let run = &config.request.run;
@@ -93,16 +96,17 @@ impl TurnParts {
             limits: tool_limits(&settings.conversation.limits),
             sandbox,
             warnings,
+            missing,
         })
     }
 }
 
-/// The tools of MCP servers, and warnings about servers.
+/// The tools of MCP servers, warnings about servers, and those whose tools are missing.
 fn server_tools(
     settings: &Settings,
     offered: Vec<ServerTools>,
-) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
-    let mut all = Vec::new();
+) -> (Vec<Arc<dyn Tool>>, Vec<String>, Vec<TurnNotice>) {
+    let (mut all, mut missing) = (Vec::new(), Vec::new());
     let mut warnings = match offered.is_empty() {
         true => Vec::new(),
         false => exposed(settings).collect::<Vec<_>>(),
@@ -112,14 +116,16 @@ fn server_tools(
         match offered.tools {
             Ok((tools, faults)) => {
                 all.extend(tools);
-                warnings.extend(faults.iter().map(|fault| format!("The MCP server {name}: {fault}.")));
+                warnings.extend(
+                    faults
+                        .iter()
+                        .map(|fault| format!("The MCP server {name}: {fault}.")),
+                );
             }
-            Err(why) => warnings.push(format!(
-                "The tools of the MCP server {name} are unavailable: {why}. Run `aside mcp list` to try again."
-            )),
+            Err(why) => missing.push(TurnNotice::ServerMissing { server: name, why }),
         }
     }
-    (all, warnings)
+    (all, warnings, missing)
 }
 
 fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Model) -> Rules {

@@ -69,6 +69,8 @@ pub enum TurnStart {
         /// What the user wants the summary to keep; may be empty.
         words: String,
     },
+    /// Summarises the conversation while nobody writes. Whatever else is to run in it comes first.
+    SummariseIdle,
     /// Takes the last summary back, so that the conversation goes on as if it had not been made.
     TakeSummaryBack,
     /// Resumes the last turn.

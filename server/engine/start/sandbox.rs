@@ -8,7 +8,7 @@ use aside_config::{
     settings::{SandboxState, Settings},
     user_folders,
 };
-use aside_session::store::default_state_dir;
+use aside_session::store::usual_state_dirs;
 use aside_tool::{
     probe,
     sandbox::{Missing, SandboxRules, Walls, hosts::AllowedHost},
@@ -80,11 +80,11 @@ fn allowed(host: &str) -> Result<AllowedHost, String> {
     AllowedHost::parse(host).map_err(|what| format!("sandbox.hosts: `{host}` {what}"))
 }
 
-/// Folders with Aside's own files, which decide what may run: the state directory, the default one if another is in
-/// use, and the user's settings.
+/// Folders with Aside's own files, which decide what may run: the state directory, those that are used without it or
+/// without the variable that names it, and the user's settings.
 pub(super) fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
     let mut own = vec![state_dir.to_owned()];
-    own.extend(default_state_dir());
+    own.extend(usual_state_dirs());
     own.extend(user_folders());
     own
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{environment, folder, homes::home, open_places};
+use aside_base::{environment, folder, homes::home, open_places, system::folders::canonical};
 use aside_config::{
     Configuration, FILE_NAME, Problems, Sources,
     settings::McpServer,
@@ -105,7 +105,7 @@ impl Engine {
     /// not count from elsewhere, as hardly a program would be left.
     fn open_places(&self, root: &Path) -> Vec<PathBuf> {
         let trusted = TrustStore::new(self.state_dir()).folders();
-        let home = home().map(|home| home.canonicalize().unwrap_or(home));
+        let home = home().map(|home| canonical(&home).unwrap_or(home));
         let holds_home = |folder: &PathBuf| home.as_ref().is_some_and(|it| it.starts_with(folder));
         let trusted = trusted.into_iter().filter(|folder| !holds_home(folder));
         trusted.chain([root.to_owned()]).collect()

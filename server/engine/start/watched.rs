@@ -3,21 +3,48 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use aside_base::{
     digest::{of_parts, sha256},
+    environment,
     open_places::{self, OpenPlaces},
+    system::{
+        files::{FileFacts, mode, number, touched},
+        folders::canonical,
+        programs::is_path,
+    },
 };
 use aside_config::trust::{ServerGrounds, TrustStore};
 use aside_mcp::settings::{ServerProgram, StartCheck};
 
 /// Files and folders that are looked at; with more a server cannot be watched.
 const ENTRIES: usize = 50_000;
+
+/// What programs of these names read of the folders above the one in which they start. A shell may start any of them.
+#[rustfmt::skip]
+const READ_ABOVE: [(&[&str], &[&str]); 5] = [
+    (&["bun", "bunx", "deno", "node", "nodejs", "npm", "npx", "pnpm", "pnpx", "ts-node", "tsx", "yarn"], &[
+        ".npmrc", ".pnp.cjs", ".pnp.loader.mjs", ".yarnrc.yml", "bunfig.toml", "deno.json", "deno.jsonc", "node_modules",
+        "package-lock.json", "package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "tsconfig.json", "yarn.lock",
+    ]),
+    (&["pdm", "pipenv", "poetry", "uv", "uvx"], &[
+        ".python-version", ".venv", "Pipfile", "pdm.lock", "poetry.lock", "pyproject.toml", "setup.cfg", "setup.py", "uv.lock",
+        "uv.toml",
+    ]),
+    (&["cargo", "rustup"], &[".cargo", "Cargo.lock", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"]),
+    (&["go"], &["go.mod", "go.sum", "go.work", "vendor"]),
+    (&["bundle", "ruby"], &[".bundle", ".ruby-version", "Gemfile", "Gemfile.lock"]),
+];
+const SHELLS: [&str; 10] = [
+    "bash", "dash", "env", "fish", "just", "ksh", "make", "mise", "sh", "zsh",
+];
+/// Names in watched folders that nothing loads: what tools keep beside packages.
+const UNREAD: [&str; 4] = [".cache", ".git", ".vite", ".vite-temp"];
 
 /// Extent of what is watched, of a file that is named in open places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +69,28 @@ pub(super) fn check(
     let places = open_places::known();
     let mut words = words(program);
     let settings = of_parts(&words.iter().map(String::as_str).collect::<Vec<_>>());
-    if program.command.contains('/') {
+    if is_path(program.command.as_ref()) {
         words.extend(open_places::first_lines(&folder.join(&program.command)));
     }
-    if named(&words, &folder, &places, extent).is_empty() {
+    let reads = read_above(words.iter().chain([&program.command]));
+    let named = move || {
+        let mut all = named(&words, &folder, &places, extent);
+        if extent == WatchedExtent::WithFolders {
+            let above: Vec<PathBuf> = all
+                .iter()
+                .flat_map(|it| above(it, &reads, &places))
+                .collect();
+            all.extend(above);
+        }
+        all
+    };
+    if named().is_empty() {
         return None;
     }
+    let places = open_places::known();
     Some(Arc::new(move || {
         let mut paths = BTreeMap::new();
-        for path in named(&words, &folder, &places, extent) {
+        for path in named() {
             let what = Tree::of(&path, &places).ok_or_else(|| {
                 format!(
                     "{} has too many files to see whether they changed; set `may_change = true` in its table if it runs nothing of them",
@@ -81,9 +121,9 @@ fn words(program: &ServerProgram) -> Vec<String> {
     let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
     let environment = program.environment.iter();
     // Programs are not found in open places whatever PATH says.
-    let environment = environment.filter(|(name, _)| name != "PATH");
+    let environment = environment.filter(|(name, _)| !environment::is_path(name.as_ref()));
     let values = environment.map(|(name, value)| format!("{name}={value}"));
-    let command = Some(&program.command).filter(|command| command.contains('/'));
+    let command = Some(&program.command).filter(|command| is_path(command.as_ref()));
     let command = command.into_iter().chain(&program.args).cloned();
     cwd.chain(command).chain(values).collect()
 }
@@ -105,6 +145,35 @@ fn named(
             .map_or(path.clone(), Path::to_owned),
     };
     of_words.chain(from_folder).map(above).collect()
+}
+
+/// Names that programs with these words read of the folders above the one in which they start.
+fn read_above<'a>(words: impl Iterator<Item = &'a String>) -> Vec<&'static str> {
+    // A word may be a line for a shell.
+    let is_end = |it: char| it.is_whitespace() || ";&|()'\"".contains(it);
+    let names = words.flat_map(|word| word.split(is_end)).map(|part| {
+        let name = Path::new(part)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let name = name.trim_end_matches(".exe").trim_end_matches(".cmd");
+        name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.')
+            .to_owned()
+    });
+    let names: BTreeSet<String> = names.collect();
+    let has = |programs: &[&str]| programs.iter().any(|it| names.contains(*it));
+    let read = READ_ABOVE
+        .iter()
+        .filter(|(programs, _)| has(programs) || has(&SHELLS));
+    read.flat_map(|(_, names)| names.iter().copied()).collect()
+}
+
+/// What lies above a path in open places under these names, be it there or not.
+fn above(path: &Path, names: &[&'static str], places: &OpenPlaces) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1).take_while(|it| places.hold(it));
+    folders
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)))
+        .collect()
 }
 
 /// A walk through what lies at a path.
@@ -133,29 +202,26 @@ impl<'a> Tree<'a> {
             if self.lines.len() > ENTRIES {
                 return None;
             }
-            let Ok(about) = fs::symlink_metadata(&path) else {
+            let Ok(about) = FileFacts::itself(&path) else {
                 self.lines.push(format!("{} nothing", path.display()));
                 continue;
             };
             // A folder changes with each file that is made in it, also one that counts for nothing.
             let when = match about.is_dir() {
                 true => String::new(),
-                false => format!(
-                    "{}.{} {} {}",
-                    about.ctime(),
-                    about.ctime_nsec(),
-                    about.ino(),
-                    about.size()
-                ),
+                false => {
+                    let (seconds, rest) = touched(&about);
+                    format!("{seconds}.{rest} {} {}", number(&about), about.len())
+                }
             };
             self.lines
-                .push(format!("{} {:o} {when}", path.display(), about.mode()));
+                .push(format!("{} {:o} {when}", path.display(), mode(&about)));
             if about.is_symlink() {
                 let target = fs::read_link(&path).unwrap_or_default();
                 self.lines
                     .push(format!("{} -> {}", path.display(), target.display()));
             }
-            let Ok(real) = fs::canonicalize(&path) else {
+            let Ok(real) = canonical(&path) else {
                 continue;
             };
             // What a link leads to outside of open places no command writes.
@@ -166,7 +232,8 @@ impl<'a> Tree<'a> {
                 left.push(real);
             } else if about.is_dir() {
                 let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-                let entries = entries.filter(|entry| entry.file_name() != ".git");
+                let is_read = |name: &OsStr| !UNREAD.iter().any(|it| name == *it);
+                let entries = entries.filter(|entry| is_read(&entry.file_name()));
                 left.extend(entries.map(|entry| entry.path()));
             }
         }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aside_base::digest::sha256;
+use aside_base::system::folders::canonical;
 use aside_session::{
     blobs::Blobs,
     undo::{
@@ -188,9 +189,9 @@ impl<'a> PlannedDocument<'a> {
 /// The canonical path of a file, even if the file is missing; `None` if it is not in the workspace.
 fn real(root: &Path, path: &str) -> Option<PathBuf> {
     let path = root.join(path);
-    let real = path.canonicalize().ok().or_else(|| {
-        let folder = path.parent()?.canonicalize().ok()?;
+    let real = canonical(&path).ok().or_else(|| {
+        let folder = canonical(path.parent()?).ok()?;
         Some(folder.join(path.file_name()?))
     })?;
-    real.starts_with(root.canonicalize().ok()?).then_some(real)
+    real.starts_with(canonical(root).ok()?).then_some(real)
 }

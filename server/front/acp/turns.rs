@@ -144,6 +144,7 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
         flags: match start {
             TurnStart::Message { .. }
             | TurnStart::Summarise { .. }
+            | TurnStart::SummariseIdle
             | TurnStart::TakeSummaryBack => choice.flags(),
             TurnStart::Resume { .. } => resumed_flags(&options),
         },

@@ -264,6 +264,7 @@ impl ShownTurn {
             call_id,
             status,
             summary,
+            content: all,
             exit_status,
         } = update
         else {
@@ -290,7 +291,7 @@ impl ShownTurn {
         } else if is_ok && call.shows_diff {
             Vec::new()
         } else {
-            vec![text(visible(&summary).into_owned())]
+            vec![text(visible(all.as_ref().unwrap_or(&summary)).into_owned())]
         };
         if !content.is_empty() {
             fields = fields.content(content);

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     engine::TurnNotice,
     front::{
-        notices::{TrustWords, notice_text},
+        notices::{NextWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{Preview, Prompt, PromptKind, TurnCompleted, Update},
     },
@@ -24,11 +24,12 @@ use crate::{
 
 /// Maximum number of bytes queued for the client before updates are delayed and joined.
 const ENOUGH: usize = 64 * 1024;
-/// Words that say how to trust a workspace in an ACP client.
-const TRUST: TrustWords = TrustWords {
+/// Words that say what to do next in an ACP client.
+const NEXT: NextWords = NextWords {
     never: "The workspace is not trusted, so only tools that read will run; send /trust to see what trust \
             would change, or run `aside trust` in it.",
     again: "then send /trust, or run `aside trust` in it",
+    servers: "Run `aside mcp list` to try again.",
 };
 
 /// End of a turn, once it has ended.
@@ -90,7 +91,7 @@ impl TurnView for SessionView {
     }
 
     fn notice(&mut self, notice: TurnNotice) -> Option<Update> {
-        let text = notice_text(&notice, &TRUST);
+        let text = notice_text(&notice, &NEXT);
         let is_shown = match notice {
             TurnNotice::Moved(_)
             | TurnNotice::Damage(_)
@@ -150,7 +151,7 @@ impl TurnView for SessionView {
     }
 
     async fn warn(&mut self, notice: TurnNotice) {
-        let text = notice_text(&notice, &TRUST);
+        let text = notice_text(&notice, &NEXT);
         self.line(Level::Warning, &text);
     }
 }

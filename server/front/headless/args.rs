@@ -46,6 +46,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Exit codes of `aside run`, as its help and its man page list them.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    completed
+  1    the turn failed
+  2    wrong usage or configuration
+  3    with --strict: completed, but a call was refused or a change was lost
+  4    stopped at a question or permission; --resume goes on
+  5    ended by a budget or limit, such as --max-cost
+  6    no usable provider or model
+  129, 130, 143
+       ended by a signal: the terminal closed, Ctrl-C, or a request to end";
+
 /// A command of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -58,6 +71,7 @@ pub enum Command {
     /// Serve an editor over the Agent Client Protocol, on standard input and output
     Acp,
     /// Send a message without an editor, and print the answer
+    #[command(after_help = EXIT_CODES)]
     Run(Box<RunArgs>),
     /// Play a complete turn in a temporary folder, without a key or network
     Demo {
@@ -109,7 +123,7 @@ pub enum Command {
 /// Arguments of `aside run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Message to send; '-' reads it from standard input. Input that is piped in beside a message is attached to it
+    /// Message to send; '-' or none reads it from standard input. Input that is piped in beside a message is attached to it
     pub message: Option<String>,
     /// Model to use, as provider/model; `aside model list` shows all
     #[arg(short, long, value_name = "ID")]
@@ -130,11 +144,13 @@ pub struct RunArgs {
     /// the sandbox); or plan, which only reads and asks for nothing
     #[arg(long, value_parser = value::mode)]
     pub mode: Option<Mode>,
-    /// Answer a tool's question in advance, or, with --resume, a prompt that an interrupted turn has printed (repeatable)
+    /// Answer a question in advance, by the name of its tool and its id in the tool's definition; or, with --resume, a
+    /// prompt, by the id that the interrupted turn has printed (repeatable)
     #[arg(long = "answer", value_name = "TOOL.QUESTION=VALUE | PROMPT_ID=VALUE", value_parser = AnswerFlag::parse)]
     pub answers: Vec<AnswerFlag>,
     /// Decide prompts when nobody can be asked: auto (rules and models), defaults (default answers), deny (refuse) or stop
-    /// (until --resume). KIND is run (a call), deliver (a result for the model) or tool (a question) (repeatable)
+    /// (until --resume). KIND is run (a call), deliver (a result for the model) or tool (a question). By default questions
+    /// are auto, and the rest is deny (repeatable)
     #[arg(long, value_name = "MODE | KIND=MODE", value_parser = DetachedFlag::parse)]
     pub detached: Vec<DetachedFlag>,
     /// Never ask, even on a terminal
@@ -172,7 +188,7 @@ pub struct RunArgs {
 /// The conversation of a turn; a new one by default.
 #[derive(Debug, Args)]
 pub struct WhichConversation {
-    /// Continue this conversation
+    /// Continue this conversation, by its id in `aside conversation list`
     #[arg(short, long, value_name = "ID", conflicts_with = "continue")]
     pub conversation: Option<String>,
     /// Continue the newest conversation
@@ -206,7 +222,7 @@ pub enum ConversationCommand {
     List,
     /// Print a conversation, in a pager on a terminal
     Show {
-        /// Conversation to show [default: the newest]
+        /// Conversation to show: its id in `aside conversation list` [default: the newest]
         id: Option<String>,
         /// Show only the last turn
         #[arg(long)]
@@ -214,7 +230,7 @@ pub enum ConversationCommand {
     },
     /// Write a conversation as Markdown, for other programs
     Export {
-        /// Conversation to export [default: the newest]
+        /// Conversation to export: its id in `aside conversation list` [default: the newest]
         id: Option<String>,
         /// Write to this file instead of standard output
         #[arg(short, long, value_name = "FILE")]
@@ -222,19 +238,19 @@ pub enum ConversationCommand {
     },
     /// Print what was said, answered, allowed and refused in a conversation, and the files that changed
     Ledger {
-        /// Conversation to read [default: the newest]
+        /// Conversation to read: its id in `aside conversation list` [default: the newest]
         id: Option<String>,
     },
     /// Change the title of a conversation
     Rename {
-        /// Conversation to rename
+        /// Conversation to rename: its id in `aside conversation list`
         id: String,
         /// New title
         title: String,
     },
     /// Copy a conversation, completely or up to a turn
     Fork {
-        /// Conversation to copy
+        /// Conversation to copy: its id in `aside conversation list`
         id: String,
         /// Last turn of the copy: its id, or its number in `aside conversation show` [default: the last]
         #[arg(long, value_name = "ID|NUMBER")]
@@ -242,7 +258,7 @@ pub enum ConversationCommand {
     },
     /// Undo the file changes of a turn
     Undo {
-        /// Conversation that contains the turn [default: the newest]
+        /// Conversation that contains the turn: its id in `aside conversation list` [default: the newest]
         id: Option<String>,
         /// Turn to undo: its id, or its number in `aside conversation show` [default: the last]
         #[arg(long, value_name = "ID|NUMBER")]
@@ -250,7 +266,7 @@ pub enum ConversationCommand {
     },
     /// Delete a conversation permanently
     Delete {
-        /// Conversation to delete
+        /// Conversation to delete: its id in `aside conversation list`
         id: String,
     },
 }

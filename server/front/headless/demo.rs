@@ -1,5 +1,6 @@
 //! `aside demo`: plays a complete turn in a temporary folder, and reports it from its log.
 
+use aside_base::system::folders::canonical;
 use std::{
     fs,
     io::{self, IsTerminal},
@@ -85,7 +86,7 @@ fn lay_out(folder: &Path) -> io::Result<PathBuf> {
         fs::create_dir_all(path.parent().unwrap_or(&root))?;
         fs::write(path, content)?;
     }
-    root.canonicalize()
+    canonical(&root)
 }
 
 /// The request of the demo. It ignores the user's configuration, so that the demo is the same everywhere.

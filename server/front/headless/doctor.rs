@@ -11,12 +11,15 @@ use aside_session::store::Store;
 use aside_tool::sandbox::Missing;
 use aside_tool::sandbox::SandboxRules;
 use std::{
-    env, fs,
+    env,
     io::{self, IsTerminal, Write},
     path::PathBuf,
 };
 
-use aside_base::private;
+use aside_base::{
+    private,
+    system::{processes::ENDS_LEFTOVERS, terminal},
+};
 
 use self::finding::{Finding, GRADE_WIDTH, Grade};
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
@@ -190,6 +193,9 @@ fn servers_finding(kept: Result<(), &Missing>) -> Finding {
         Ok(()) => Finding::ok(
             "MCP servers: each local server runs in a PID namespace of its own (bubblewrap)",
         ),
+        Err(_) if ENDS_LEFTOVERS => {
+            Finding::ok("MCP servers: each local server ends with Aside, and all that it started")
+        }
         Err(Missing { why, mend }) => Finding::warning(format!(
             "MCP servers: local servers get no PID namespaces here: {why}; their leftover processes survive if Aside is \
              killed; {mend}"
@@ -213,6 +219,9 @@ fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Findin
             "sandbox: commands run inside one (bubblewrap), {}",
             network(rules)
         )),
+        Err(Missing { why, mend }) if ENDS_LEFTOVERS => Finding::warning(format!(
+            "sandbox: it does not work here: {why}; so every command asks, and is refused if nobody can be asked; {mend}"
+        )),
         Err(Missing { why, mend }) => Finding::warning(format!(
             "sandbox: it does not work here: {why}; so every command asks, is refused if nobody can be asked, and its \
              leftover processes survive if Aside is killed; {mend}"
@@ -230,8 +239,7 @@ fn network(rules: &SandboxRules) -> String {
 }
 
 fn terminal() -> Finding {
-    let tty = fs::File::options().read(true).write(true).open("/dev/tty");
-    Finding::ok(if tty.is_ok() && io::stderr().is_terminal() {
+    Finding::ok(if terminal::open().is_ok() && io::stderr().is_terminal() {
         "terminal: `aside run` can ask you here"
     } else {
         "terminal: none, so `aside run` refuses everything here that needs a person"
@@ -297,8 +305,9 @@ fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, time::Duration};
+    use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
     use aside_session::record::Entry;
     use aside_turn::Event;

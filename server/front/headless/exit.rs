@@ -90,6 +90,7 @@ mod tests {
             usage: Usage::default(),
             refusals: vec![],
             prompts: vec![],
+            summary_due: None,
         }
     }
 
@@ -155,6 +156,7 @@ mod tests {
     fn stopped_turns_exit_4_and_signals_exit_by_number() {
         let parked = End {
             prompts: vec![ask::tests::question("Ship it?", AnswerType::Boolean)],
+            summary_due: None,
             ..end(Outcome::Interrupted)
         };
         let check = |end: &End, signal, expected| {

@@ -3,16 +3,21 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::File,
     io::{self, Write},
-    path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use aside_base::{open_places, system::terminal::may_stop};
-use rustix::process::{Pid, Signal, kill_process};
+use aside_base::{
+    open_places,
+    system::{
+        folders::topmost,
+        processes::{Wish, tell},
+        shells::SHELLS,
+        terminal::{Tty, may_stop},
+    },
+};
 
 /// Time that a pager gets to restore the terminal when it is ended.
 const GRACE: Duration = Duration::from_millis(500);
@@ -39,17 +44,20 @@ impl RunningPager {
     ///
     /// # Errors
     /// Fails if the pager cannot be started.
-    pub fn start(pager: &str, text: String, tty: &File) -> io::Result<Self> {
+    pub fn start(pager: &str, text: String, tty: &Tty) -> io::Result<Self> {
         let places = open_places::known();
         let path = env::var_os("PATH").unwrap_or_default();
         // Not in the workspace, whose files must not be taken for programs of the user.
-        let folder = Path::new("/");
-        let mut command = Command::new(places.program("sh".as_ref(), folder, &path)?);
-        command.args(["-c", pager]).stdin(Stdio::piped());
+        let folder = topmost();
+        // The simplest shell there is.
+        let shell = SHELLS[SHELLS.len() - 1];
+        let program = places.program(shell.program().as_ref(), &folder, &path)?;
+        let mut command = shell.reading(&program, pager);
         command
+            .stdin(Stdio::piped())
             .env("PATH", places.safe_path(&path))
             .current_dir(folder);
-        command.stdout(tty.try_clone()?).stderr(tty.try_clone()?);
+        command.stdout(tty.as_output()?).stderr(tty.as_output()?);
         if env::var_os("LESS").is_none() {
             // Keep colours, and do not use the alternate screen for text that fits.
             command.env("LESS", "FRX");
@@ -95,7 +103,7 @@ impl RunningPager {
     /// # Errors
     /// Fails if the pager is gone.
     pub fn go_on(&self) -> io::Result<()> {
-        Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
+        tell(&self.child, Wish::GoOn)
     }
 
     /// Ends it, at once if it does not end by itself soon.
@@ -104,7 +112,7 @@ impl RunningPager {
     /// Fails if the pager cannot be ended.
     pub fn end(&mut self) -> io::Result<()> {
         let until = Instant::now() + GRACE;
-        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        tell(&self.child, Wish::End)?;
         self.go_on()?;
         while self.child.try_wait()?.is_none() {
             if Instant::now() > until {

@@ -1,5 +1,6 @@
 //! The context of a command: the workspace and the user's state.
 
+use aside_base::system::folders::canonical;
 use std::{
     env,
     path::{Path, PathBuf},
@@ -12,14 +13,15 @@ use tempfile::TempDir;
 use super::failure::CommandFailure;
 use crate::{
     engine::{Engine, Layers, TurnNotice},
-    front::notices::{TrustWords, notice_text},
+    front::notices::{NextWords, notice_text},
 };
 
-/// Advice on trust for a person at a terminal.
-pub(super) const TRUST: TrustWords = TrustWords {
+/// Advice for a person at a terminal.
+pub(super) const NEXT: NextWords = NextWords {
     never: "This workspace is not trusted, so only tools that read will run; trust it with `aside trust`, \
             or for this run with --trust.",
     again: "then run `aside trust` again",
+    servers: "Run `aside mcp list` to try again.",
 };
 
 /// The workspace and the user's state.
@@ -77,7 +79,7 @@ impl CommandContext {
     /// The workspace, unless it is the current folder.
     #[must_use]
     pub fn elsewhere(&self) -> Option<&Path> {
-        let current = env::current_dir().and_then(|folder| folder.canonicalize());
+        let current = env::current_dir().and_then(|folder| canonical(&folder));
         (!current.is_ok_and(|folder| folder == self.root)).then_some(&*self.root)
     }
 
@@ -98,7 +100,7 @@ impl CommandContext {
         let mut configuration = found.configuration;
         if !found.trust_ended.is_empty() {
             let ended = TurnNotice::TrustEnded(found.trust_ended);
-            configuration.notices.push(notice_text(&ended, &TRUST));
+            configuration.notices.push(notice_text(&ended, &NEXT));
         }
         Ok((configuration, found.trusted))
     }
@@ -113,7 +115,7 @@ fn workspace(cwd: Option<&Path>) -> Result<PathBuf, CommandFailure> {
             folder.display()
         ))
     };
-    let root = folder.canonicalize().map_err(unusable)?;
+    let root = canonical(folder).map_err(unusable)?;
     if !root.is_dir() {
         return Err(CommandFailure::usage(format!(
             "{} is not a folder; give one that is",

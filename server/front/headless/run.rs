@@ -1,13 +1,15 @@
 //! `aside run`: one turn without an editor.
 
 use std::{
-    fs::File,
     io::{self, IsTerminal},
     sync::Arc,
     time::Duration,
 };
 
-use aside_base::system::{streams::stdin_is_shared, terminal::is_in_background};
+use aside_base::system::{
+    streams::stdin_is_shared,
+    terminal::{self, is_in_background},
+};
 use aside_config::{Flag, flags::AnswerFlag};
 use aside_session::{
     conversation::Conversation,
@@ -123,11 +125,7 @@ pub fn open_terminal(forbidden: bool) -> Option<(Terminal, Answers)> {
     if forbidden {
         return None;
     }
-    let tty = File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/tty")
-        .ok()?;
+    let tty = terminal::open().ok()?;
     if !io::stderr().is_terminal() && is_in_background(&tty) {
         return None;
     }

@@ -8,7 +8,10 @@ mod tests;
 
 use std::{collections::HashMap, fmt::Write as _, path::PathBuf};
 
-use aside_base::visible::{one_line, readable};
+use aside_base::{
+    system::names::with_slashes,
+    visible::{one_line, readable},
+};
 use aside_turn::record::{Level, Outcome, Status};
 
 use super::{
@@ -257,7 +260,7 @@ impl Show {
                 || uri.clone(),
                 |path| {
                     let inside = path.strip_prefix(&self.about.root).unwrap_or(&path);
-                    inside.display().to_string()
+                    with_slashes(inside.to_owned()).display().to_string()
                 },
             );
             let name = one_line(&name);

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use aside_base::{system::terminal::size, visible::visible};
+use aside_base::{
+    system::{folders::AsFolder, terminal::size},
+    visible::visible,
+};
 use aside_session::export::PageReader;
 
 use super::{failure::CommandFailure, markdown::rendered, paint::Paint, wrap};
@@ -25,7 +28,7 @@ pub struct Streams<'a> {
 
 /// Width of a terminal; 0 if the file is not a terminal.
 #[must_use]
-pub fn columns(of: impl std::os::fd::AsFd) -> usize {
+pub fn columns(of: impl AsFolder) -> usize {
     size(of).0
 }
 

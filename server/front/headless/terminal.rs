@@ -12,13 +12,13 @@
 //! line.
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod typed;
 
 use std::{
     collections::VecDeque,
-    fs::File,
-    io::{self, IsTerminal, PipeReader, PipeWriter, Read, Write},
+    io::{self, IsTerminal, Write},
     sync::mpsc::{Receiver, Sender, channel},
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -26,7 +26,8 @@ use std::{
 
 use aside_base::{
     system::terminal::{
-        KeptModes, TypingModes, WaitEnd, drop_typed, is_hung_up, is_in_background, size, wait,
+        KeptModes, Tty, TypingModes, WaitEnd, Waker, Woken, drop_typed, is_hung_up,
+        is_in_background, wait, waking,
     },
     visible::one_line,
 };
@@ -60,7 +61,7 @@ const WAITS: &str = "A question waits, but this job is in the background: `fg` b
 pub struct Terminal {
     orders: Sender<Order>,
     /// Wakes the thread to read `orders`.
-    wake: PipeWriter,
+    wake: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -83,7 +84,7 @@ impl Terminal {
     ///
     /// # Errors
     /// Fails if no thread can be started.
-    pub fn open(tty: File) -> io::Result<(Self, Answers)> {
+    pub fn open(tty: Tty) -> io::Result<(Self, Answers)> {
         let paint = Paint::of_process(true);
         let moves = can_move(std::env::var_os("TERM").as_deref());
         let lines = Lines {
@@ -96,13 +97,8 @@ impl Terminal {
         Self::on(tty, lines, paint, HOLD_LIMIT)
     }
 
-    fn on(
-        tty: File,
-        lines: Lines,
-        paint: Paint,
-        held_for: Duration,
-    ) -> io::Result<(Self, Answers)> {
-        let (woken, wake) = io::pipe()?;
+    fn on(tty: Tty, lines: Lines, paint: Paint, held_for: Duration) -> io::Result<(Self, Answers)> {
+        let (woken, wake) = waking()?;
         let (orders, orders_in) = channel();
         let (answers, answers_out) = unbounded_channel();
         let desk = Desk {
@@ -181,7 +177,7 @@ impl Terminal {
     fn order(&self, order: Order) {
         // A thread that has ended reported that by ending `answers`.
         if self.orders.send(order).is_ok() {
-            let _ = (&self.wake).write_all(&[0]);
+            self.wake.wake();
         }
     }
 }
@@ -207,10 +203,10 @@ enum PagerUse {
 
 /// The state of the thread.
 struct Desk {
-    tty: File,
+    tty: Tty,
     lines: Lines,
     paint: Paint,
-    woken: PipeReader,
+    woken: Woken,
     orders: Receiver<Order>,
     /// Orders that came while a pager had the terminal.
     later: VecDeque<Order>,
@@ -245,8 +241,7 @@ impl Desk {
                 self.take(order)?;
             }
             match self.wait()? {
-                // Further bytes in the pipe only cause a wake-up without orders.
-                WaitEnd::Woken => drop(self.woken.read(&mut [0; 64])?),
+                WaitEnd::Woken => self.woken.again()?,
                 WaitEnd::Typed => {
                     self.look();
                     if self.is_on_screen {
@@ -427,7 +422,7 @@ impl Desk {
         let (Some(pager), Some(change)) = (&self.lines.pager, change(prompt, self.paint)) else {
             return Ok(PagerUse::Unused);
         };
-        let (_, rows) = size(&self.tty);
+        let (_, rows) = self.tty.size();
         let width = self.width();
         let taken = change
             .lines()
@@ -462,7 +457,7 @@ impl Desk {
             }
             was_away = is_away;
             if wait(&self.woken, None, Some(PAGER_STEP))? == WaitEnd::Woken {
-                let _ = self.woken.read(&mut [0; 64])?;
+                self.woken.again()?;
             }
             while let Ok(order) = self.orders.try_recv() {
                 let is_over = match &order {
@@ -522,7 +517,7 @@ impl Desk {
 
     /// Width of the terminal in columns.
     fn width(&self) -> usize {
-        match size(&self.tty) {
+        match self.tty.size() {
             (0, _) => 80,
             (columns, _) => columns,
         }

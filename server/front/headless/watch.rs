@@ -29,7 +29,7 @@ use super::{
     live::{IN_LOG, Live, ON_TERMINAL},
     output::{OutputWriter, RunFacts, since},
     paint::Paint,
-    place::TRUST,
+    place::NEXT,
     show::{AboutTurn, Show, ShownText},
     streams::columns,
     terminal::{Answers, Terminal},
@@ -237,7 +237,7 @@ impl Watched {
         match message {
             TurnMessage::Notice(notice) => {
                 self.has_moved |= matches!(notice, TurnNotice::Moved(_));
-                self.warn(notice_text(&notice, &TRUST));
+                self.warn(notice_text(&notice, &NEXT));
             }
             TurnMessage::Update(update) => self.update(update),
             TurnMessage::Edited { call_id, edits } => {
@@ -331,7 +331,7 @@ impl Watched {
             let mut rest = turn.finish().await;
             while let Some(message) = rest.recv().await {
                 if let TurnMessage::Notice(notice) = message {
-                    self.warn(notice_text(&notice, &TRUST));
+                    self.warn(notice_text(&notice, &NEXT));
                 }
             }
         };

@@ -1,6 +1,6 @@
 //! The progress of a turn: its title, the last line that was said, and a way to cancel it.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use aside_base::visible::one_line;
 use tokio::{sync::watch, time::sleep};
@@ -28,71 +28,135 @@ const ENOUGH: usize = 64 * 1024;
 /// UTF-16 units of a line that are shown.
 const WIDTH: usize = 100;
 
-/// The progress of a turn, which is over when this is dropped.
+/// What is shown of a turn.
+#[derive(Default)]
+struct ProgressState {
+    /// The last line.
+    line: String,
+    /// Whether a person has to decide something before it goes on.
+    waits: bool,
+}
+
+/// The progress of a turn, which is over when this is dropped. A client that shows prompts has none while one of them
+/// waits: the person would see work where there is none.
 pub(super) struct TurnProgress {
-    line: watch::Sender<String>,
+    shown: watch::Sender<ProgressState>,
     last: LastLine,
+    /// Ids of the prompts that wait, for a client that shows them.
+    waiting: Option<BTreeSet<String>>,
 }
 
 impl TurnProgress {
     /// Shows that a turn runs, where the client can show it.
     pub(super) fn start(handles: &Handles, turn: &TurnRef) -> Self {
-        let (tell, line) = watch::channel(String::new());
-        if handles.client.can().shows_progress() {
+        let (tell, shown) = watch::channel(ProgressState::default());
+        let can = handles.client.can();
+        if can.shows_progress() {
             handles
                 .tasks
-                .spawn("progress", show(handles.clone(), turn.clone(), line));
+                .spawn("progress", show(handles.clone(), turn.clone(), shown));
         }
         Self {
-            line: tell,
+            shown: tell,
             last: LastLine::default(),
+            waiting: can.shows_prompts().then(BTreeSet::new),
         }
     }
 
     /// Takes in what happened.
     pub(super) fn update(&mut self, update: &Update) {
-        if let Some(line) = self.last.update(update) {
-            self.line.send_replace(line);
-        }
+        let line = self.last.update(update);
+        let waits = match (&mut self.waiting, update) {
+            (Some(waiting), Update::Question(question)) => {
+                match question {
+                    QuestionUpdate::Opened { prompt_id, .. } => {
+                        waiting.insert(prompt_id.clone());
+                    }
+                    QuestionUpdate::Closed { prompt_id, .. } => {
+                        waiting.remove(prompt_id);
+                    }
+                }
+                !waiting.is_empty()
+            }
+            _ => self.shown.borrow().waits,
+        };
+        self.shown.send_if_modified(|shown| {
+            let is_news = line.is_some() || shown.waits != waits;
+            shown.waits = waits;
+            if let Some(line) = line {
+                shown.line = line;
+            }
+            is_news
+        });
     }
 }
 
 /// The turn that a progress token belongs to.
 pub(super) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
     match token {
-        ProgressToken::String(token) => token.strip_prefix(TOKEN),
+        ProgressToken::String(token) => {
+            let (_, turn) = token.strip_prefix(TOKEN)?.split_once('/')?;
+            Some(turn)
+        }
         ProgressToken::Number(_) => None,
     }
 }
 
-async fn show(at: Handles, turn: TurnRef, mut line: watch::Receiver<String>) {
-    let token = ProgressToken::String(format!("{TOKEN}{}", turn.turn_id));
+async fn show(at: Handles, turn: TurnRef, mut shown: watch::Receiver<ProgressState>) {
+    // A token is for one progress.
+    for number in 1_u32.. {
+        let token = ProgressToken::String(format!("{TOKEN}{number}/{}", turn.turn_id));
+        let goes_on = show_one(&at, &turn, &token, &mut shown).await;
+        if !goes_on || shown.wait_for(|shown| !shown.waits).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Shows a progress until the turn waits for a person. Returns false where the turn is over, or the client shows none.
+async fn show_one(
+    at: &Handles,
+    turn: &TurnRef,
+    token: &ProgressToken,
+    shown: &mut watch::Receiver<ProgressState>,
+) -> bool {
     let params = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
     let created = at.client.request::<WorkDoneProgressCreate>(params).await;
     if created.is_err() {
-        return;
+        return false;
     }
     // Some clients show a progress from its creation on, so that the end follows also where the turn is over by now.
     let begin = WorkDoneProgressBegin {
-        title: title(&at, turn.conversation_id.clone()).await,
+        title: title(at, turn.conversation_id.clone()).await,
         cancellable: Some(true),
         ..WorkDoneProgressBegin::default()
     };
-    tell(&at, &token, WorkDoneProgress::Begin(begin)).await;
-    while line.changed().await.is_ok() {
+    tell(at, token, WorkDoneProgress::Begin(begin)).await;
+    let goes_on = loop {
+        if shown.changed().await.is_err() {
+            break false;
+        }
+        let line = {
+            let shown = shown.borrow_and_update();
+            if shown.waits {
+                break true;
+            }
+            shown.line.clone()
+        };
         let report = WorkDoneProgressReport {
             cancellable: Some(true),
-            message: Some(line.borrow_and_update().clone()),
+            message: Some(line),
             percentage: None,
         };
         at.client.room(ENOUGH).await;
-        tell(&at, &token, WorkDoneProgress::Report(report)).await;
+        tell(at, token, WorkDoneProgress::Report(report)).await;
         sleep(PACE).await;
-    }
+    };
     let end = WorkDoneProgressEnd::default();
-    tell(&at, &token, WorkDoneProgress::End(end)).await;
+    tell(at, token, WorkDoneProgress::End(end)).await;
+    goes_on
 }
 
 async fn tell(at: &Handles, token: &ProgressToken, value: WorkDoneProgress) {
@@ -203,7 +267,7 @@ mod tests {
     #[test]
     fn a_token_names_its_turn() {
         let token = |text: &str| ProgressToken::String(text.into());
-        assert_eq!(cancelled_turn(&token("aside/turn/t1")), Some("t1"));
+        assert_eq!(cancelled_turn(&token("aside/turn/2/t1")), Some("t1"));
         assert_eq!(cancelled_turn(&token("other")), None);
         assert_eq!(cancelled_turn(&ProgressToken::Number(1)), None);
     }

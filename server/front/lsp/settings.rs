@@ -14,6 +14,7 @@ use std::{
 };
 
 use aside_base::lock;
+use aside_base::system::folders::canonical;
 use serde_json::Value;
 use tower_lsp::lsp_types::{Url, WorkspaceFoldersChangeEvent};
 
@@ -102,7 +103,7 @@ impl EditorWorkspace {
     pub(super) fn root(&self, folder: Option<&Path>) -> PathBuf {
         let root = folder.map(Path::to_owned).or_else(|| self.first_folder());
         let root = root.unwrap_or_else(|| self.engine.no_workspace());
-        root.canonicalize().unwrap_or(root)
+        canonical(&root).unwrap_or(root)
     }
 
     /// The real paths of all folders; at least one. Reads links.

@@ -14,9 +14,9 @@ pub mod interrupted;
 pub mod joined;
 pub mod prompts;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use aside_turn::{effect::DismissReason, record::Outcome};
+use aside_turn::effect::DismissReason;
 use tokio::time::{Instant, sleep_until};
 
 use self::{
@@ -70,13 +70,14 @@ pub trait TurnView: Send {
     fn warn(&mut self, notice: TurnNotice) -> impl Future<Output = ()> + Send;
 }
 
-/// Shows a turn to its end, then the notices after it. Returns the outcome, or `None` if the turn failed because of an
-/// error inside Aside. Messages of the engine are taken at once, so that it never waits for a slow client.
+/// Shows a turn to its end, then the notices after it. Returns the time after which the conversation is to be
+/// summarised, if nobody writes until then. Messages of the engine are taken at once, so that it never waits for a slow
+/// client.
 pub async fn relay(
     mut turn: StartedTurn,
     prompts: &Prompts,
     mut view: impl TurnView,
-) -> Option<Outcome> {
+) -> Option<Duration> {
     let of = TurnRef {
         conversation_id: turn.handle.conversation.clone(),
         turn_id: turn.handle.turn.clone(),
@@ -130,7 +131,7 @@ pub async fn relay(
     }
     prompts.forget_turn(&of.turn_id);
     let mut rest = turn.finish().await;
-    let outcome = end.as_ref().map(|end| end.outcome);
+    let summary_due = end.as_ref().and_then(|end| end.summary_due);
     let completed = end.map(|end| TurnCompleted::new(&of, end));
     view.end(completed).await;
     while let Some(message) = rest.recv().await {
@@ -138,7 +139,7 @@ pub async fn relay(
             view.warn(notice).await;
         }
     }
-    outcome
+    summary_due
 }
 
 /// Waits until the first update may be sent and the client has room for it.

@@ -56,11 +56,12 @@ impl KeptTexts {
         if self.whole && old.as_ref().is_none_or(|old| old.len() <= LARGE) && new.len() <= LARGE {
             change.whole = Some(ChangedTexts { old, new });
         } else {
-            change.diff = Some(unified(
-                &edit.path,
-                old.as_deref().unwrap_or_default(),
-                &new,
-            ));
+            let diff = unified(&edit.path, old.as_deref().unwrap_or_default(), &new);
+            change.diff = Some(match old {
+                Some(_) => diff,
+                // Else a new file could not be told from one that was empty.
+                None => diff.replacen(&format!("--- a/{}", edit.path), "--- /dev/null", 1),
+            });
         }
         change
     }

@@ -8,7 +8,7 @@ use aside_turn::{
     attachment::{Attachment, Content},
     effect::updates::{UpdateContext, updates as derived},
     history::TurnHistory,
-    record::Event,
+    record::{Event, TurnError},
 };
 
 use super::{Update, changes::KeptTexts};
@@ -45,6 +45,15 @@ pub fn attached(turn: &Turn, root: &Path) -> Vec<String> {
     });
     let names = message.into_iter().flatten();
     names.map(|attachment| name(attachment, root)).collect()
+}
+
+/// The failure with which a turn ended.
+#[must_use]
+pub fn failure(turn: &Turn) -> Option<TurnError> {
+    turn.events.iter().rev().find_map(|event| match event {
+        Event::TurnEnd { error, .. } => error.clone(),
+        _ => None,
+    })
 }
 
 fn name(attachment: &Attachment, root: &Path) -> String {

@@ -1,7 +1,7 @@
 //! Params and results of the methods under `aside/`, and the error codes.
 
 use aside_provider::key::Key;
-use aside_turn::record::Outcome;
+use aside_turn::record::{Outcome, TurnError};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -149,6 +149,9 @@ pub struct ReadTurn {
     /// Outcome; absent if the turn runs or can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// The failure, if the turn failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TurnError>,
 }
 
 /// Result of `aside/conversation/transcript` and `aside/conversation/ledger`.

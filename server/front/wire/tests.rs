@@ -159,6 +159,7 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
         call_id: id.into(),
         status,
         summary: summary.into(),
+        content: None,
         exit_status: None,
     };
     check_update(
@@ -167,7 +168,18 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
             call_id: "call_e005".into(),
             status: Status::Ok,
             summary: "Exit status 101".into(),
+            content: None,
             exit_status: Some(101),
+        },
+    );
+    check_update(
+        "update-tool-result-whole",
+        Update::ToolResult {
+            call_id: "call_a3bb".into(),
+            status: Status::Ok,
+            summary: "Monday: rain".into(),
+            content: Some("Monday: rain\nTuesday: sun".into()),
+            exit_status: None,
         },
     );
     check_update(
@@ -344,6 +356,7 @@ fn the_end_of_a_turn_is_what_clients_are_sent() {
         usage: usage(),
         refusals: vec![],
         prompts: vec![],
+        summary_due: None,
     };
     let written = serde_json::to_string(&TurnCompleted::new(&turn(), end)).expect("text");
     assert_eq!(written, file("completed-structured")["params"].to_string());

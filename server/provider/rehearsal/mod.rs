@@ -174,11 +174,17 @@ impl Rehearsal {
 
     fn status(&self, status: u16, retry_after: Option<Duration>, text: Option<&str>) -> Failure {
         let class = class_of(status, text.unwrap_or_default());
-        let text = text.unwrap_or_else(|| advice(&class));
-        let text = format!("{} answered with status {status}: {text}", self.model.id);
+        let (what, advice) = match text {
+            Some(text) => (text, None),
+            None => {
+                let (what, advice) = what_and_next(&class);
+                (what, Some(advice.to_owned()))
+            }
+        };
         Failure {
             class,
-            text,
+            text: format!("{} answered with status {status}: {what}", self.model.id),
+            advice,
             retry_after,
         }
     }
@@ -205,8 +211,11 @@ impl Provider for Rehearsal {
             }
             ScriptedFault::Cut(after) => {
                 pieces.truncate(*after);
-                let text = format!("the connection to {} broke; try again", self.model.id);
-                StreamEnd::Broken(failure(FailureClass::Transient, text))
+                let text = format!("the connection to {} broke", self.model.id);
+                StreamEnd::Broken(Failure {
+                    advice: Some("try again".to_owned()),
+                    ..failure(FailureClass::Transient, text)
+                })
             }
             ScriptedFault::Stall(after) => {
                 pieces.truncate(after.unwrap_or(usize::MAX));
@@ -398,6 +407,7 @@ fn failure(class: FailureClass, text: String) -> Failure {
     Failure {
         class,
         text,
+        advice: None,
         retry_after: None,
     }
 }
@@ -415,13 +425,16 @@ fn class_of(status: u16, text: &str) -> FailureClass {
     }
 }
 
-fn advice(class: &FailureClass) -> &'static str {
+fn what_and_next(class: &FailureClass) -> (&'static str, &'static str) {
     match class {
-        FailureClass::Auth => "the key or the model is rejected; choose another with --model",
-        FailureClass::Money => "there is no credit left; add some",
-        FailureClass::Rate => "too many requests; wait a little",
-        FailureClass::Overload => "it is overloaded; try again later",
-        FailureClass::Transient => "the server failed; try again",
-        _ => "the request is not accepted; change it",
+        FailureClass::Auth => (
+            "the key or the model is rejected",
+            "choose another with --model",
+        ),
+        FailureClass::Money => ("there is no credit left", "add some"),
+        FailureClass::Rate => ("too many requests", "wait a little"),
+        FailureClass::Overload => ("it is overloaded", "try again later"),
+        FailureClass::Transient => ("the server failed", "try again"),
+        _ => ("the request is not accepted", "change it"),
     }
 }

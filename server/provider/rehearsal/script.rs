@@ -180,6 +180,8 @@ fn model(file: &FileModel) -> Model {
         context_window: file.context_window,
         compacts_at: None,
         compacts_natively: false,
+        cache_life: None,
+        cache_prices: None,
     }
 }
 

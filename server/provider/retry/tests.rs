@@ -132,7 +132,7 @@ fn broken_responses_are_transient() {
     ] {
         let failure = failure(&error, &WHO);
         assert_eq!(failure.class, *class);
-        assert!(failure.text.contains(said), "{}", failure.text);
+        assert!(failure.sentence().contains(said), "{}", failure.text);
     }
 }
 
@@ -226,13 +226,13 @@ fn errors_give_advice() {
     for [line] in rows(table) {
         let (line, expected) = line.split_once(" => ").unwrap();
         let expected = format!("anthropic/m: {expected}");
-        assert_eq!(failure(&error(line), &WHO).text, expected);
+        assert_eq!(failure(&error(line), &WHO).sentence(), expected);
     }
     let above = ErrorContext {
         base: "https://api.example/",
         ..WHO
     };
-    let said = failure(&error("404 - - | no page"), &above).text;
+    let said = failure(&error("404 - - | no page"), &above).sentence();
     assert!(
         said.ends_with("or its base_url, perhaps with /v1 at its end"),
         "{said}"
@@ -242,7 +242,7 @@ fn errors_give_advice() {
         ..WHO
     };
     assert_eq!(
-        failure(&error("401 - - | who are you?"), &nobodys).text,
+        failure(&error("401 - - | who are you?"), &nobodys).sentence(),
         "anthropic/m: api.example requires an API key, and none is set (who are you?); set the provider's api_key_env"
     );
 }
@@ -254,7 +254,7 @@ fn server_messages_are_shortened_sanitized_and_redacted() {
         message: format!("\u{1b}[31mred\r\n\u{202e}left {}", "x".repeat(1000)),
         ..ApiError::default()
     };
-    let text = failure(&long, &WHO).text;
+    let text = failure(&long, &WHO).sentence();
     assert!(text.contains("answered 400: [31mred left xxx"), "{text}");
     assert!(text.contains("xxx…; check"), "{text}");
     assert!(text.chars().count() < 450 && !text.contains('\u{1b}'));
@@ -269,7 +269,7 @@ fn server_messages_are_shortened_sanitized_and_redacted() {
     assert!(!format!("{hidden:?}").contains("sk-0"));
     assert!(
         failure(&hidden, &WHO)
-            .text
+            .sentence()
             .contains("(bad key [hidden] given)")
     );
 }
@@ -298,7 +298,7 @@ fn long_waiting_times_are_stated() {
                 retry_after: Some(Duration::from_secs_f64(seconds)),
                 ..error(&format!("{status} - - | slowly"))
             };
-            let said = failure(&limited, &WHO).text;
+            let said = failure(&limited, &WHO).sentence();
             assert!(said.ends_with(expected), "{said}");
         }
     }
@@ -350,6 +350,7 @@ fn connection_errors_are_classified_and_name_the_proxy() {
         ),
     ] {
         let failure = failure(&error, &WHO);
-        assert_eq!((failure.class, failure.text.as_str()), (class, says));
+        assert_eq!(failure.sentence(), says);
+        assert_eq!(failure.class, class);
     }
 }

@@ -7,9 +7,9 @@ use aside_turn::{
     attachment::{Attachment, Content, Media, MediaType},
     question::{AnswerType, Persistence, Question, Source},
     record::{
-        By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
-        NativeSummary, Outcome, Permission, PromptId, PromptSubject, Reason, Refusal,
-        RefusalReason, Refused, ResultReason, Showing, Status, TurnError, Word,
+        By, CallEnd, CallKey, ClearedOutput, Closed, DirectiveKind, Effort, ErrorCode,
+        InquiryResponse, Level, NativeSummary, Outcome, Permission, PromptId, PromptSubject,
+        Reason, Refusal, RefusalReason, Refused, ResultReason, Showing, Status, TurnError, Word,
     },
     response::{Feature, Finish, Usage},
     rules::{Client, LeftOut, Mode},
@@ -359,6 +359,19 @@ fn what_happens_to_files_and_titles() {
             reason: "the summary was cut off".into(),
         },
         r#"{"type":"compaction_failed","model":"p/m","reason":"the summary was cut off"}"#,
+    );
+    let cleared = ClearedOutput {
+        turn: 2,
+        call: CallKey(7),
+        bytes: 9,
+        text: "T".into(),
+    };
+    check(
+        Event::OutputsCleared {
+            outputs: vec![cleared],
+            context: 9,
+        },
+        r#"{"type":"outputs_cleared","outputs":[{"turn":2,"call":7,"bytes":9,"text":"T"}],"context":9}"#,
     );
     check(
         Event::Learned {

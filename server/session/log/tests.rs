@@ -306,7 +306,7 @@ fn a_second_writer_is_told_who_the_first_is_and_may_read() {
     let test = "a_second_writer_is_told_who_the_first_is_and_may_read";
     let text = in_a_child(test, "", folder.path());
     let holder = format!(
-        "the conversation is open in process {} since 2025-01-02T03:04:05.000Z; end that first",
+        "the conversation is open in process {} since 2025-01-02T03:04:05.000Z, such as another window; go on there",
         std::process::id()
     );
     assert!(text.contains(&holder), "{text}");

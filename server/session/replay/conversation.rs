@@ -1,6 +1,9 @@
 //! State of a conversation between its turns, folded in one pass over its records.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
 use aside_turn::{
     record::{DirectiveKind, Event, FaultKind, Refused},
@@ -18,6 +21,7 @@ pub struct ConversationFold {
     learned: BTreeSet<(String, Refused)>,
     reported: HashSet<(u64, FaultKind)>,
     turns: HashSet<String>,
+    asked_at: Option<Duration>,
     last: Option<Turn>,
 }
 
@@ -36,6 +40,8 @@ pub struct FoldedConversation {
     pub reported: HashSet<(u64, FaultKind)>,
     /// Ids of all turns.
     pub turns: HashSet<String>,
+    /// When a request to a model was under way last.
+    pub asked_at: Option<Duration>,
     /// The turn that was started last.
     pub last: Option<Turn>,
 }
@@ -52,6 +58,9 @@ impl ConversationFold {
         if undone.begins_anew(seq) {
             // Opaque data of responses since then is bound to the summary.
             self.transcript.change();
+        }
+        if entry.event().is_some_and(Event::is_of_request) {
+            self.asked_at = Some(time);
         }
         let is_undone = undone.has(seq);
         let mended = entry.event().map(|event| {
@@ -117,6 +126,7 @@ impl ConversationFold {
             learned: self.learned,
             reported: self.reported,
             turns: self.turns,
+            asked_at: self.asked_at,
             last: self.last,
         }
     }

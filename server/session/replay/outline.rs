@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeSet, HashSet},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::Path,
+    time::Duration,
 };
 
 use aside_turn::{
@@ -18,11 +19,15 @@ use crate::{
 };
 
 /// Types of the entries that are read whole.
-const COUNTS: [&str; 9] = [
+const COUNTS: [&str; 13] = [
     "compacted",
     "compaction_undone",
     "compaction_failed",
+    "outputs_cleared",
+    "request_sent",
     "response_end",
+    "inquiry_response",
+    "spent",
     "conversation",
     "changed",
     "learned",
@@ -41,6 +46,8 @@ pub struct ConversationOutline {
     pub fullness: Fullness,
     /// Ids of all turns.
     pub turns: HashSet<String>,
+    /// When a request to a model was under way last.
+    pub asked_at: Option<Duration>,
     /// The turn that was started last.
     pub last: Option<Turn>,
 }
@@ -102,6 +109,9 @@ impl ConversationOutline {
         let Ok(record) = codec::decode(line) else {
             return false;
         };
+        if record.entry.event().is_some_and(Event::is_of_request) {
+            self.asked_at = Some(record.time);
+        }
         match record.entry {
             Entry::Conversation(first) => self.frozen = Some(first),
             Entry::Changed(changed) => {

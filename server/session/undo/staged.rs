@@ -1,13 +1,14 @@
 //! Staged changes on disk: a lack of space is detected before the first change is made.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use aside_base::{
     digest::sha256,
     incoming::{FilePlace, Incoming, PresentFile},
+    system::files::permissions,
     under_way::{FilesUnderWay, WriteNote},
 };
 use cap_std::fs::Dir;
@@ -161,10 +162,7 @@ impl<'a> StagedFile<'a> {
         let note = |temporary: &str| -> Option<WriteNote> {
             Some(staged.under_way.note(&parent.join(temporary)))
         };
-        let mode = self.change.mode.map(|mode| {
-            let bits = mode & 0o777;
-            <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(bits)
-        });
+        let mode = self.change.mode.and_then(permissions);
         Incoming::new(FilePlace { folder, name }, present, content, mode, note)
     }
 }

@@ -122,7 +122,7 @@ async fn a_document_whose_file_is_not_there_is_a_text_like_any_other() {
         .check(
             "write_file",
             args.clone(),
-            "error: You have not read `new.txt`; read the file first.",
+            "error: `new.txt` was not read in this conversation; read the file first.",
         )
         .await;
     let read = json!({"path": "new.txt"});

@@ -20,7 +20,10 @@ use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 
 use super::{files::Files, snapshots::FileSnapshots};
-use crate::{sandbox::Sandbox, supervisor::DRAIN};
+use crate::sandbox::Sandbox;
+
+/// Default time for leftover processes after a command's end, so that their last output arrives.
+pub(crate) const DRAIN: Duration = Duration::from_millis(200);
 
 /// Asks a question while a call runs. The error is text for the model. Whoever asks may outlive the call, so the asking
 /// holds nothing of the turn's context.

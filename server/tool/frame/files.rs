@@ -3,7 +3,7 @@
 //! Tools hold neither the gate nor the editor. A plan opens a file through [`Planning::open`](super::Planning::open), a
 //! walk comes to files by itself, and a text is read against the permit of a run.
 
-use std::{ffi::OsStr, os::fd::AsFd, path::Path, sync::Arc};
+use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,7 @@ use crate::{
     walk::FileWalk,
     workspace::{Folder, MAX_FILE, OpenedFile, PathError, TextFile, Workspace},
 };
-use aside_base::digest::sha256;
+use aside_base::{digest::sha256, system::folders::AsFolder};
 use aside_turn::attachment::MediaType;
 
 pub(super) mod known;
@@ -110,7 +110,7 @@ impl Files {
     /// Fails if it is no longer a regular file.
     pub fn walked(
         &self,
-        folder: &impl AsFd,
+        folder: &impl AsFolder,
         name: &OsStr,
         path: &str,
     ) -> Result<Readable, PathError> {

@@ -22,6 +22,7 @@ mod snapshots;
 mod spec;
 mod tool;
 
+pub(crate) use context::DRAIN;
 pub use context::{AskLive, FileEdit, SearchPassages, ToolContext, ToolLimits};
 pub use files::Files;
 pub(crate) use files::{

@@ -145,7 +145,9 @@ impl FileSnapshots {
     pub fn follow(&mut self, event: &Event) {
         match event {
             Event::TurnStart => self.turns += 1,
-            Event::Compacted { .. } | Event::CompactionUndone { .. } => self.forget_given(),
+            Event::Compacted { .. }
+            | Event::CompactionUndone { .. }
+            | Event::OutputsCleared { .. } => self.forget_given(),
             Event::ToolResult {
                 details: Some(details),
                 end,

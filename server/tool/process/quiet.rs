@@ -10,12 +10,17 @@ use std::{
 use aside_turn::record::CallKey;
 use tokio::{
     io::AsyncReadExt,
+    process::ChildStdout as Output,
     time::{Instant, sleep_until, timeout},
 };
 
 use super::{
-    CommandEnd, Errors, FoundIn, Job, Output, PATIENCE, Report, WallKind, Walls, Wires, start,
-    supervisor::{self, DRAIN},
+    FoundIn, HeldCommand, PATIENCE,
+    job::{CommandEnd, Errors, Job, Wires},
+};
+use crate::{
+    frame::DRAIN,
+    sandbox::{WallKind, Walls},
 };
 
 /// A program whose standard output is read.
@@ -64,6 +69,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         call: CallKey(0),
         program,
         args,
+        verbatim: false,
         cwd,
         env,
         time,
@@ -75,44 +81,33 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         walls,
         inside: None,
     };
-    let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
-    let mut running = start(&job, holder, &mark, wires)?;
+    let (mut held, mut pipes) = HeldCommand::start(&job, holder, wires)?;
     let deadline = Instant::now() + time;
     let mut output = Vec::new();
     let ended = loop {
         tokio::select! {
-            status = running.child.wait() => {
-                status?;
+            all = held.ended() => {
+                all?;
                 break true;
             }
             () = sleep_until(deadline) => break false,
-            true = more(&mut running.pipes.output, &mut output, most) => {}
+            true = more(&mut pipes.output, &mut output, most) => {}
         }
     };
-    let report = if ended {
-        running.report()
-    } else {
-        running.let_go();
-        if timeout(PATIENCE, running.child.wait()).await.is_err() {
-            let _ = running.child.kill().await;
+    if !ended {
+        held.let_go();
+        if timeout(PATIENCE, held.ended()).await.is_err() {
+            held.kill().await;
         }
-        running.report()
-    };
-    if report.is_none() {
-        let id = running.id;
-        let _ = tokio::task::spawn_blocking(move || supervisor::sweep(id, &mark)).await;
     }
+    let how = held.how().await;
     let _ = timeout(DRAIN, async {
-        while more(&mut running.pipes.output, &mut output, most).await {}
+        while more(&mut pipes.output, &mut output, most).await {}
     })
     .await;
-    let how = match report {
-        _ if !ended => CommandEnd::TimedOut,
-        Some(Report::Exit(code)) => CommandEnd::Exit(code),
-        Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
-        Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
-        Some(Report::Unbuilt(why)) => CommandEnd::Unbuilt(why),
-        Some(Report::Stopped) | None => CommandEnd::Lost,
+    let how = match ended {
+        true => how,
+        false => CommandEnd::TimedOut,
     };
     Ok((how, output))
 }

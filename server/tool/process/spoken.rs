@@ -1,26 +1,24 @@
 //! Programs that Aside talks to while they run, such as servers.
 
-use std::{io, os::fd::OwnedFd, path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 
+use aside_base::system::streams::as_input;
 use tokio::{
-    net::UnixStream as Lifeline,
-    process::{Child, ChildStdin, ChildStdout},
+    process::{ChildStdin, ChildStdout},
     time::timeout,
 };
 
-use super::{Errors, Job, OutputPipes, PATIENCE, RunningCommand, Wires, start, supervisor};
+use super::{
+    HeldCommand, PATIENCE,
+    job::{Errors, Job, OutputPipes, Wires},
+};
 
 /// Time for the program to exit by itself once its standard input is closed.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A program that Aside talks to. All of its processes end with Aside, or when this is dropped.
 #[derive(Debug)]
-pub struct Spoken {
-    child: Child,
-    id: i32,
-    lifeline: Lifeline,
-    mark: String,
-}
+pub struct Spoken(HeldCommand);
 
 /// Standard streams of the program.
 #[derive(Debug)]
@@ -37,46 +35,32 @@ impl Spoken {
     /// Starts the program, without a limit of time.
     ///
     /// # Errors
-    /// Fails if the supervisor cannot be started.
+    /// Fails if the program, or what holds it, cannot be started.
     pub fn start(job: &Job, holder: &Path) -> io::Result<(Self, SpokenPipes)> {
         let (read, write) = io::pipe()?;
-        let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
         let wires = Wires {
             input: Some(read.into()),
             errors: Errors::Apart,
         };
-        let RunningCommand {
-            child,
-            id,
-            pipes: OutputPipes { output, errors },
-            lifeline,
-        } = start(job, holder, &mark, wires)?;
-        let input = std::process::ChildStdin::from(OwnedFd::from(write));
+        let (held, OutputPipes { output, errors }) = HeldCommand::start(job, holder, wires)?;
         let pipes = SpokenPipes {
-            input: ChildStdin::from_std(input)?,
+            input: ChildStdin::from_std(as_input(write))?,
             output,
             errors: errors.ok_or(io::ErrorKind::BrokenPipe)?,
         };
-        let spoken = Self {
-            child,
-            id,
-            lifeline,
-            mark,
-        };
-        Ok((spoken, pipes))
+        Ok((Self(held), pipes))
     }
 
     /// Ends the program after closing its input: it may exit by itself, and is killed after a while.
-    pub async fn end(mut self) {
-        if timeout(FAREWELL, self.child.wait()).await.is_ok() {
+    pub async fn end(self) {
+        let Self(mut held) = self;
+        if timeout(FAREWELL, held.ended()).await.is_ok() {
             return;
         }
-        // The supervisor reads this as the end.
-        let _ = rustix::net::shutdown(&self.lifeline, rustix::net::Shutdown::Write);
-        if timeout(PATIENCE, self.child.wait()).await.is_err() {
-            let _ = self.child.kill().await;
-            let (id, mark) = (self.id, self.mark);
-            let _ = tokio::task::spawn_blocking(move || supervisor::sweep(id, &mark)).await;
+        held.let_go();
+        if timeout(PATIENCE, held.ended()).await.is_err() {
+            held.kill().await;
+            held.how().await;
         }
     }
 }

@@ -7,7 +7,13 @@ use std::{
     path::Path,
 };
 
-use aside_base::{environment, open_places};
+use aside_base::{
+    environment, open_places,
+    system::{
+        environment::is_same,
+        programs::{is_path, started_as},
+    },
+};
 
 /// A variable of the environment.
 type Variable = (OsString, OsString);
@@ -35,24 +41,26 @@ pub(super) fn surroundings(
     found_in: FoundIn,
 ) -> io::Result<(OsString, Vec<Variable>)> {
     let mut all = environment::for_children(env::vars_os());
-    all.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
+    all.retain(|(name, _)| !own.iter().any(|(other, _)| is_same(other, name)));
+    let mut both = own.iter().chain(&all);
+    let path = both.find(|(name, _)| environment::is_path(name));
+    let path = path.map_or_else(OsString::new, |(_, path)| path.clone());
     if found_in == FoundIn::Everywhere {
         all.extend(own.iter().cloned());
-        return Ok((program.to_owned(), all));
+        return Ok((started_as(program, folder, &path), all));
     }
-    let mut both = own.iter().chain(&all);
-    let path = both.find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(OsString::new, |(_, path)| path.clone());
     let places = open_places::known();
-    let is_path = program.as_encoded_bytes().contains(&b'/');
-    let program = match found_in == FoundIn::Approved && is_path {
+    let program = match found_in == FoundIn::Approved && is_path(program) {
         true => folder.join(program),
         false => places.program(program, folder, &path)?,
     };
     let mut all = environment::for_outside(all, &places);
-    all.extend(own.iter().map(|(name, value)| match name == "PATH" {
-        true => (name.clone(), places.safe_path(value)),
-        false => (name.clone(), value.clone()),
-    }));
+    all.extend(
+        own.iter()
+            .map(|(name, value)| match environment::is_path(name) {
+                true => (name.clone(), places.safe_path(value)),
+                false => (name.clone(), value.clone()),
+            }),
+    );
     Ok((program.into(), all))
 }

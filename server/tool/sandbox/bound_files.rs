@@ -118,6 +118,7 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::net::UnixListener, path::Path};
 

@@ -172,18 +172,26 @@ const SAFE_OUTSIDE: KnownPrograms = &[(
     ],
 )];
 
-/// Programs that a person may let run outside again without being asked: none runs what lies in the folder that it works
-/// in, nor takes or makes files there whose names its words do not show. Of Git, hooks and settings are protected.
-const LASTING: KnownPrograms = &[
-    ("date", &[]),
-    ("dig", &[]),
-    ("echo", &[]),
-    ("git", &["fetch", "ls-remote", "pull", "push"]),
-    ("host", &[]),
-    ("nslookup", &[]),
-    ("ping", &[]),
-    ("printf", &[]),
+/// A program that does something lasting by the options that are known.
+struct LastingProgram {
+    name: &'static str,
+    /// Its options of which that is known, without their values.
+    options: &'static [&'static str],
+}
+
+/// Programs that a person may let run outside again without being asked: with these options, none runs what lies in the
+/// folder that it works in, nor takes or makes files there whose names its words do not show. Git is none of them: its
+/// hooks and the programs of its settings cannot be changed, but they start what the folder holds, as `npm test`.
+#[rustfmt::skip]
+const LASTING: &[LastingProgram] = &[
+    LastingProgram { name: "date", options: &["-u", "--utc"] },
+    LastingProgram { name: "dig", options: &["-4", "-6"] },
+    LastingProgram { name: "host", options: &["-4", "-6", "-a", "-t", "-v"] },
+    LastingProgram { name: "nslookup", options: &[] },
+    LastingProgram { name: "ping", options: &["-4", "-6", "-c", "-n", "-q"] },
 ];
+/// Those that only say their words, whatever these are.
+const SAYING: KnownPrograms = &[("echo", &[]), ("printf", &[])];
 /// Those whose words are paths.
 const LASTING_ON_PATHS: KnownPrograms = &[
     ("cat", &[]),
@@ -218,7 +226,8 @@ pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
     let is_known = |it: &SeenCommand| {
         let is_one = |known| rule_for(&it.words, known).is_some();
         let mut args = it.words.iter().skip(1);
-        (is_one(LASTING) && !it.words.iter().any(|arg| starts_another(arg)))
+        is_lasting(&it.words)
+            || is_one(SAYING)
             || is_one(SAFE_OUTSIDE)
             || (is_one(LASTING_ON_PATHS) && !args.any(|arg| may_be_there(path_in(arg))))
             || asks_only(&it.words)
@@ -231,10 +240,21 @@ pub(crate) fn may_last(command: &str, cwd: &Path, places: &OpenPlaces) -> bool {
         && words.all(|word| places.named(word, cwd).is_none())
 }
 
-/// Whether an option of Git names a program: `--upload-pack`, `--receive-pack`, `--exec`, or what begins one of them.
-fn starts_another(arg: &str) -> bool {
-    let mut begun = ["--up", "--rece", "--ex"].iter();
-    begun.any(|begun| arg.starts_with(begun))
+/// Whether a command is one of a lasting program with options that are known. What is not known may start another one, or
+/// take the names of files from a file.
+fn is_lasting(words: &[String]) -> bool {
+    let Some((program, args)) = words.split_first() else {
+        return false;
+    };
+    let Some(known) = LASTING.iter().find(|it| it.name == program) else {
+        return false;
+    };
+    args.iter().all(|arg| {
+        !arg.starts_with('-')
+            || known
+                .options
+                .contains(&arg.split('=').next().unwrap_or(arg))
+    })
 }
 
 /// The path in an argument of a program whose arguments are paths: the argument, or the value of an option.
@@ -287,7 +307,7 @@ mod tests {
         };
         check("echo x >../f && echo written", true);
         check("gh pr view 7", true);
-        check("git push origin main", true);
+        check("date -u +%F && ping -c 1 example.com", true);
         check("curl -s https://example.com/x", true);
         check("cp -r WORK/../a WORK/../b && ls -la ..", true);
         check("cat </etc/hosts >/dev/null 2>&1", true);
@@ -331,9 +351,17 @@ mod tests {
             "curl -sO https://example.com/later",
             "curl --remote-name https://example.com/later",
             "wget https://example.com/later",
-            "git fetch --upload-pack='sh later' /srv/x",
-            "git push --receive-pack=later /srv/x",
-            "git push --exe later /srv/x",
+            // A hook, or a program of its settings, may start what the folder holds.
+            "git push origin main",
+            "git fetch",
+            "git pull --ff-only",
+            "git ls-remote",
+            "date -f later",
+            "date --file=later",
+            "dig -f later",
+            "dig -k later example.com",
+            "host -c x example.com",
+            "printf -v 'a[$(sh later)]' x",
         ] {
             check(command, false);
         }

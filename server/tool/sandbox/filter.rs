@@ -2,7 +2,9 @@
 //!
 //! VM sockets and the like lead out of the sandbox, so only internet sockets can be created (in a network of the command's
 //! own, unless the user allows more), and Unix sockets where those outside are out of sight. New namespaces give
-//! capabilities back, `io_uring` bypasses a filter, and kernel keys belong to the user's session. Setuid bits cannot be set, because such a program would run as the user outside.
+//! capabilities back, `io_uring` bypasses a filter, and kernel keys belong to the user's session. Setuid bits cannot be set,
+//! because such a program would run as the user outside. Some file systems make and remove subvolumes and snapshots by a
+//! request to any open file, whatever is mounted where.
 
 /// An instruction of the filter, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,7 @@ const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const EQUALS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 const HAS_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// Offsets of the call's number, the architecture, and the lower half of the first argument.
@@ -98,6 +101,14 @@ const OPENS: &[(libc::c_long, u32)] = &[
 ];
 /// Flags that create a file: `O_CREAT`, and `O_TMPFILE` without the `O_DIRECTORY` that it contains.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
+
+/// The kinds of requests of Btrfs and of bcachefs, in the second byte of a request's number.
+const KINDS_OF_VOLUMES: [u32; 2] = [0x9400, 0xbc00];
+const KIND: u32 = 0xff00;
+/// Those of the same kind with which programs share blocks between files: `FICLONE`, `FICLONERANGE`, `FIDEDUPERANGE`.
+const SHARED_BLOCKS: [u32; 3] = [0x4004_9409, 0x4020_940d, 0xc018_9436];
+/// Requests that lock the user's encrypted folders: `FS_IOC_REMOVE_ENCRYPTION_KEY`, and that for all users.
+const LOCKS: [u32; 2] = [0xc040_6618, 0xc040_6619];
 
 /// Families of sockets that can be created, the last where Unix sockets can.
 const SOCKETS: [libc::c_int; 4] = [
@@ -180,6 +191,14 @@ fn instructions(architecture: u32, has_unix: bool) -> Vec<Instruction> {
             allow(),
         ]);
     }
+    let requests = requests();
+    all.push(jump(
+        EQUALS,
+        number_of(libc::SYS_ioctl),
+        0,
+        requests.len() as u8,
+    ));
+    all.extend(requests);
     if !has_unix {
         let kinds = PAIRS.len() as u8;
         all.extend([
@@ -201,6 +220,25 @@ fn instructions(architecture: u32, has_unix: bool) -> Vec<Instruction> {
         all.push(jump(EQUALS, family.cast_unsigned(), to_the_end, 0));
     }
     all.extend([fail(libc::EACCES), allow()]);
+    all
+}
+
+/// The rules for a request to an open file (`ioctl`), whatever it is.
+fn requests() -> Vec<Instruction> {
+    // Only the lower half of the argument counts for the kernel too.
+    let mut all = vec![load(FIRST_ARGUMENT + ARGUMENT)];
+    for request in SHARED_BLOCKS {
+        all.extend([jump(EQUALS, request, 0, 1), allow()]);
+    }
+    for request in LOCKS {
+        all.extend([jump(EQUALS, request, 0, 1), fail(libc::EPERM)]);
+    }
+    all.push(jump(AND, KIND, 0, 0));
+    for kind in KINDS_OF_VOLUMES {
+        // As on a file system that does not know the request.
+        all.extend([jump(EQUALS, kind, 0, 1), fail(libc::ENOTTY)]);
+    }
+    all.push(allow());
     all
 }
 
@@ -271,6 +309,11 @@ mod tests {
                     at += 1;
                     continue;
                 }
+                AND => {
+                    loaded &= value;
+                    at += 1;
+                    continue;
+                }
                 RETURN if value == libc::SECCOMP_RET_ALLOW => return 0,
                 RETURN => return value & 0xffff,
                 EQUALS => loaded == value,
@@ -326,6 +369,33 @@ mod tests {
         }
         for call in REFUSED {
             check(call, 0, libc::EPERM);
+        }
+    }
+
+    #[test]
+    fn no_request_makes_or_removes_volumes_whatever_is_mounted() {
+        for (request, error) in [
+            // BTRFS_IOC_SNAP_CREATE and _V2, SNAP_DESTROY and _V2, SUBVOL_SETFLAGS, DEFAULT_SUBVOL
+            (0x5000_9401, libc::ENOTTY),
+            (0x5000_9417, libc::ENOTTY),
+            (0x5000_940f, libc::ENOTTY),
+            (0x5000_943f, libc::ENOTTY),
+            (0x4008_941a, libc::ENOTTY),
+            (0x4008_9413, libc::ENOTTY),
+            // BCH_IOCTL_SUBVOLUME_DESTROY
+            (0x4020_bc11, libc::ENOTTY),
+            // FS_IOC_REMOVE_ENCRYPTION_KEY
+            (0xc040_6618, libc::EPERM),
+            // FICLONE, FICLONERANGE, FIDEDUPERANGE, TIOCGWINSZ, FIONREAD, FS_IOC_GETFLAGS
+            (0x4004_9409, 0),
+            (0x4020_940d, 0),
+            (0xc018_9436, 0),
+            (0x5413, 0),
+            (0x541b, 0),
+            (0x8008_6601, 0),
+        ] {
+            let said = says(X86_64, number_of(libc::SYS_ioctl), [3, request, 0, 0]);
+            assert_eq!(said, error.cast_unsigned(), "{request:x}");
         }
     }
 

@@ -2,17 +2,16 @@
 //! settings.
 
 use std::{
-    ffi::OsStr,
     fs,
     io::{self, Read, Write},
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use aside_base::regular;
-use rustix::{
-    fs::{AtFlags, Mode, OFlags},
-    io::Errno,
+use aside_base::{
+    regular,
+    system::folders::{
+        self, FolderHandle, canonical, name_of, open_file, open_plainly, remove_file,
+    },
 };
 
 /// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
@@ -35,8 +34,6 @@ const POINTER: u64 = 1 << 20;
 const REBASE_LIST: u64 = 4 << 20;
 /// The list of a rebase, in its folder.
 const TODO: &str = "git-rebase-todo";
-/// Flags with which a file is opened that is no link.
-const NO_LINK: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// Maximum depth below the folder of submodules, whose names may have several parts.
 const DEPTH: usize = 8;
 /// Maximum number of folders that are searched.
@@ -49,6 +46,13 @@ pub(super) fn is_repository(folder: &Path) -> bool {
         && folder.join("HEAD").exists()
         && is_folder(&folder.join("objects"))
         && is_folder(&folder.join("refs"))
+}
+
+/// Whether Git takes a folder among its submodules for a repository, whatever links lie in it, and wherever it keeps what
+/// belongs to all of its worktrees.
+fn may_be_repository(folder: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
 /// The names of read-only entries.
@@ -74,44 +78,25 @@ fn is_strange(place: &Path) -> bool {
 /// Creates the folder `hooks` and empty settings of worktrees where they are missing, so that no command can create them.
 /// Returns whether they are there.
 pub(super) fn close(repository: &Path) -> bool {
-    let (worktrees, _) = folders(&repository.join("worktrees"));
-    let mut all = worktrees.iter().map(PathBuf::as_path).chain([repository]);
-    let has_hooks = make_in(repository, |folder| {
-        rustix::fs::mkdirat(folder, "hooks", Mode::from_raw_mode(0o777))
-    });
-    has_hooks
-        && all.all(|folder| {
-            make_in(folder, |folder| {
-                let makes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | NO_LINK;
-                rustix::fs::openat(folder, "config.worktree", makes, Mode::from_raw_mode(0o666))
-                    .map(drop)
+    let close_part = |part: &PathBuf| {
+        // A worktree has none of its own.
+        let has_own = part == repository || is_repository(part);
+        let has_hooks = !has_own || make_in(part, |folder| folders::make(folder, "hooks"));
+        has_hooks
+            && make_in(part, |folder| {
+                folders::make_file(folder, "config.worktree").map(drop)
             })
-        })
+    };
+    parts(repository).0.iter().all(close_part)
 }
 
 /// Makes something in a folder. Returns whether it is there.
-fn make_in(folder: &Path, make: impl Fn(&OwnedFd) -> rustix::io::Result<()>) -> bool {
-    let made = open_folder(folder).map(|folder| make(&folder));
-    matches!(made, Ok(Ok(()) | Err(Errno::EXIST)))
-}
-
-/// Opens a folder. No link on the way to it is followed: another command may have exchanged a folder for one.
-fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    let flags = OFlags::DIRECTORY | OFlags::PATH | NO_LINK;
-    #[cfg(not(target_os = "linux"))]
-    let flags = OFlags::DIRECTORY | NO_LINK;
-    let mut folder = rustix::fs::open("/", flags, Mode::empty())?;
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => {
-                folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
-            }
-            Component::RootDir => {}
-            _ => return Err(Errno::INVAL),
-        }
+fn make_in(folder: &Path, make: impl Fn(&FolderHandle) -> io::Result<()>) -> bool {
+    match open_plainly(folder).map(|folder| make(&folder)) {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => error.kind() == io::ErrorKind::AlreadyExists,
+        Err(_) => false,
     }
-    Ok(folder)
 }
 
 /// Takes away a file that redirects the repository's settings. Returns whether it was one, and is gone.
@@ -119,11 +104,11 @@ pub(super) fn take_away(place: &Path) -> bool {
     let folder = place
         .parent()
         .filter(|_| is_strange(place))
-        .map(open_folder);
+        .map(open_plainly);
     let (Some(Ok(folder)), Some(name)) = (folder, place.file_name()) else {
         return false;
     };
-    rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok()
+    remove_file(&folder, name).is_ok()
 }
 
 /// Takes the lines that run programs out of a rebase that a command left. Returns whether there were some.
@@ -132,11 +117,10 @@ pub(super) fn disarm(place: &Path) -> bool {
         return false;
     }
     // Another command may exchange it, or the folder, for a link meanwhile: neither is followed.
-    let Ok(folder) = open_folder(place) else {
+    let Ok(folder) = open_plainly(place) else {
         return false;
     };
-    let todo = rustix::fs::openat(&folder, TODO, OFlags::NONBLOCK | NO_LINK, Mode::empty());
-    let todo = todo.map(fs::File::from).ok();
+    let todo = open_file(&folder, TODO).ok();
     let todo = todo.filter(|file| file.metadata().is_ok_and(|about| about.is_file()));
     let mut text = Vec::new();
     let is_file = todo.is_some();
@@ -161,10 +145,8 @@ pub(super) fn disarm(place: &Path) -> bool {
         .copied()
         .collect();
     // A new file, as the old one may have another name or be a link.
-    let makes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | NO_LINK;
-    let made = rustix::fs::unlinkat(&folder, TODO, AtFlags::empty())
-        .and_then(|()| rustix::fs::openat(&folder, TODO, makes, Mode::from_raw_mode(0o644)));
-    made.is_ok_and(|file| fs::File::from(file).write_all(&rest).is_ok())
+    let made = remove_file(&folder, TODO).and_then(|()| folders::make_file(&folder, TODO));
+    made.is_ok_and(|mut file| file.write_all(&rest).is_ok())
 }
 
 /// The repository to which a worktree belongs, if both point to each other. `None` if the repository is the
@@ -172,14 +154,14 @@ pub(super) fn disarm(place: &Path) -> bool {
 pub(super) fn of_worktree(root: &Path) -> Option<PathBuf> {
     let own = root.join(".git");
     let part = root.join(pointer(&own, GITDIR).ok()?);
-    let part = part.canonicalize().ok()?;
+    let part = canonical(&part).ok()?;
     // Only Git, or a program that may write there anyway, can have made this pointer back.
     let back = part.join(pointer(&part.join("gitdir"), "").ok()?);
-    if back.canonicalize().ok()? != own.canonicalize().ok()? {
+    if canonical(&back).ok()? != canonical(&own).ok()? {
         return None;
     }
     let repository = part.join(pointer(&part.join("commondir"), "").ok()?);
-    let repository = repository.canonicalize().ok()?;
+    let repository = canonical(&repository).ok()?;
     let fits = part.parent() == Some(&repository.join("worktrees")) && is_repository(&repository);
     (fits && !repository.starts_with(root)).then_some(repository)
 }
@@ -199,38 +181,50 @@ pub(super) fn pointer(file: &Path, start: &str) -> io::Result<PathBuf> {
     let length = path.iter().rposition(|byte| !b"\r\n".contains(byte));
     let path = &path[..length.map_or(0, |last| last + 1)];
     let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
-    Ok(OsStr::from_bytes(path).into())
+    Ok(name_of(path).into())
 }
 
-/// The repository itself and the folders of its worktrees and submodules, and whether these are all.
-fn parts(repository: &Path) -> (Vec<PathBuf>, bool) {
-    let mut parts = vec![repository.to_owned()];
-    let (worktrees, mut are_all) = folders(&repository.join("worktrees"));
-    parts.extend(worktrees);
-    let mut level = vec![repository.join("modules")];
+/// The repository itself and the folders of its worktrees and submodules, and of theirs, and whether these are all.
+pub(super) fn parts(repository: &Path) -> (Vec<PathBuf>, bool) {
+    let (mut parts, mut are_all, mut at) = (vec![repository.to_owned()], true, 0);
+    while at < parts.len() && parts.len() <= MOST {
+        let (worktrees, is_whole) = folders_in(&parts[at].join("worktrees"));
+        let (submodules, are_found) = submodules(&parts[at].join("modules"));
+        are_all &= is_whole && are_found;
+        parts.extend(worktrees.into_iter().chain(submodules));
+        at += 1;
+    }
+    are_all &= parts.len() <= MOST;
+    parts.truncate(MOST);
+    (parts, are_all)
+}
+
+/// The repositories in a folder of submodules, whose names may have several parts, and whether these are all.
+fn submodules(of: &Path) -> (Vec<PathBuf>, bool) {
+    let (mut found, mut are_all) = (Vec::new(), true);
+    let mut level = vec![of.to_owned()];
     for _ in 0..DEPTH {
         let mut below = Vec::new();
         for folder in &level {
-            let (inner, is_whole) = folders(folder);
+            let (inner, is_whole) = folders_in(folder);
             below.extend(inner);
             are_all &= is_whole;
         }
-        let (repositories, others) = below.into_iter().partition(|it| is_repository(it));
-        parts.extend(repositories);
+        let (repositories, others) = below.into_iter().partition(|it| may_be_repository(it));
+        found.extend(repositories);
         level = others;
-        if parts.len() + level.len() > MOST {
+        if found.len() + level.len() > MOST {
             break;
         }
     }
     // What is left may hold further ones.
-    let is_empty = |folder: &PathBuf| folders(folder) == (Vec::new(), true);
-    let is_whole = are_all && parts.len() <= MOST && level.iter().all(is_empty);
-    parts.truncate(MOST);
-    (parts, is_whole)
+    let is_empty = |folder: &PathBuf| folders_in(folder) == (Vec::new(), true);
+    are_all &= level.iter().all(is_empty);
+    (found, are_all)
 }
 
 /// The folders in a folder, and whether these are all. One that is not there has none.
-fn folders(of: &Path) -> (Vec<PathBuf>, bool) {
+fn folders_in(of: &Path) -> (Vec<PathBuf>, bool) {
     let entries = match fs::read_dir(of) {
         Ok(entries) => entries,
         Err(error) => return (Vec::new(), is_no_folder(&error)),
@@ -254,6 +248,7 @@ fn is_no_folder(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
@@ -327,7 +322,9 @@ mod tests {
         let check = |text: &[u8], expected: Option<&[u8]>| {
             fs::write(&file, text).unwrap();
             let read = pointer(&file, GITDIR).ok();
-            let read = read.as_ref().map(|path| path.as_os_str().as_bytes());
+            let read = read
+                .as_ref()
+                .map(|path| path.as_os_str().as_encoded_bytes());
             assert_eq!(read, expected, "{}", String::from_utf8_lossy(text));
         };
         check(b"gitdir: ../x\r\n\n", Some(b"../x"));

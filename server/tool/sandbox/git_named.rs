@@ -11,6 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
+use aside_base::system::folders::canonical;
 use aside_base::{
     environment,
     homes::{home, homes},
@@ -33,8 +34,31 @@ const FILES: usize = 200;
 const WORDS: usize = 200;
 /// Keys that name a folder from which Git takes programs.
 const HOOKS: [&str; 2] = ["core.hookspath", "init.templatedir"];
+/// Key that names the folder of a repository's tree, from the repository.
+const TREE: &str = "core.worktree";
 /// Keys that name a file with further settings.
 const INCLUDED: [&str; 2] = ["include.path", "includeif.path"];
+/// Keys that name what Git starts by itself, without their middle.
+const STARTED: [&str; 12] = [
+    "core.askpass",
+    "core.fsmonitor",
+    "core.gitproxy",
+    "core.sshcommand",
+    "credential.helper",
+    "diff.command",
+    "diff.external",
+    "diff.textconv",
+    "filter.clean",
+    "filter.process",
+    "filter.smudge",
+    "merge.driver",
+];
+/// Maximum size in bytes of a hook that is read.
+const HOOK: u64 = 64 << 10;
+/// Files that interpreters take for a folder.
+const MAINS: [&str; 3] = ["__main__.py", "index.js", "package.json"];
+/// Number of words in front of a module, of which one is its interpreter.
+const BEFORE: usize = 3;
 /// Variables that name programs of Git's.
 const PROGRAMS: &[&str] = &[
     "GIT_ASKPASS",
@@ -84,12 +108,12 @@ pub(super) fn add(places: &mut Places, root: &Path, writable: &[PathBuf]) {
     }
 }
 
-/// Adds a file from which Git takes settings or code, and a link on the way to it.
-fn add_file(places: &mut Places, file: &Path, writable: &[PathBuf]) {
-    let (plain, real) = (plain(file), file.canonicalize());
+/// Adds a file from which settings or code are taken, and a link on the way to it.
+pub(super) fn add_file(places: &mut Places, file: &Path, writable: &[PathBuf]) {
+    let (plain, real) = (plain(file), canonical(file));
     match real {
         Ok(real) if is_within(&real, writable) => {
-            if plain != real && plain.canonicalize().is_ok_and(|it| it == real) {
+            if plain != real && canonical(&plain).is_ok_and(|it| it == real) {
                 places.add_named(plain, writable);
             }
             places.add_named(real, writable);
@@ -119,7 +143,7 @@ fn repository(place: &Path) -> Result<NamingRepository, Option<OpenGap>> {
             above.join(to.map_err(|error| hindered(place, error.kind()))?)
         }
     };
-    let git = git.canonicalize();
+    let git = canonical(&git);
     let git = git.map_err(|error| hindered(place, error.kind()))?;
     Ok(NamingRepository { git, work })
 }
@@ -132,7 +156,7 @@ fn hindered(file: &Path, error: ErrorKind) -> Option<OpenGap> {
 impl NamingRepository {
     fn add(&self, places: &mut Places, writable: &[PathBuf]) {
         let file = self.git.join("commondir");
-        let common = pointer(&file, "").and_then(|to| self.git.join(to).canonicalize());
+        let common = pointer(&file, "").and_then(|to| canonical(&self.git.join(to)));
         let common = match common {
             Ok(common) => Some(common),
             Err(error) => {
@@ -149,9 +173,23 @@ impl NamingRepository {
         }
         let own = folders.iter();
         let own = own.flat_map(|folder| ["config", "config.worktree"].map(|it| folder.join(it)));
-        let files = own.chain(of_the_user()).collect();
-        let work = &self.work;
-        NamingSettings { work, writable }.add(places, files);
+        let files: Vec<PathBuf> = own.chain(of_the_user()).collect();
+        for work in self.trees(&files) {
+            let work = &work;
+            NamingSettings { work, writable }.add(places, files.clone());
+        }
+    }
+
+    /// The folders from which its settings name files: its own, and one that these settings name as its tree.
+    fn trees(&self, files: &[PathBuf]) -> BTreeSet<PathBuf> {
+        let texts = files
+            .iter()
+            .filter_map(|file| regular::read(file, SETTINGS).ok());
+        let named = texts.flat_map(|text| settings(&String::from_utf8_lossy(&text)));
+        let named = named.filter(|setting| setting.key == TREE);
+        let trees = named.filter_map(|setting| expanded(&setting.value, &self.git));
+        let trees = trees.filter_map(|tree| tree.canonicalize().ok());
+        trees.chain([self.work.clone()]).collect()
     }
 
     /// Adds what links in the repository lead to: hooks and settings that are kept elsewhere.
@@ -161,7 +199,7 @@ impl NamingRepository {
                 places.add(kept, usize::MAX, writable);
             }
         }
-        add_links_in(&folder.join("hooks"), places, writable);
+        add_links_in(&folder.join("hooks"), &self.work, places, writable);
     }
 }
 
@@ -207,7 +245,7 @@ impl NamingSettings<'_> {
 
     /// Whether a file that cannot be read may have settings, at once or after a command let others read it.
     fn may_be_opened(&self, file: &Path, error: ErrorKind) -> bool {
-        let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let real = canonical(file).unwrap_or_else(|_| file.to_owned());
         error == ErrorKind::FileTooLarge
             || (error == ErrorKind::PermissionDenied && is_within(&real, self.writable))
     }
@@ -246,18 +284,24 @@ impl NamingSettings<'_> {
                     self.add_hooks(places, path);
                 }
             }
-            _ => self.add_line(places, value, path),
+            key => {
+                if STARTED.contains(&key) && has_pattern(value) {
+                    self.note(places);
+                }
+                self.add_line(places, value, path);
+                add_modules(places, value, self.work, self.writable);
+            }
         }
     }
 
     /// Adds a folder from which Git takes programs.
     fn add_hooks(&self, places: &mut Places, folder: PathBuf) {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let real = canonical(&folder).unwrap_or_else(|_| folder.clone());
         if self.writable.iter().any(|it| it.starts_with(&real)) || real == self.work {
             self.note(places);
         } else if is_within(&real, self.writable) {
             add_file(places, &folder, self.writable);
-            add_links_in(&real, places, self.writable);
+            add_links_in(&real, self.work, places, self.writable);
         }
     }
 
@@ -289,7 +333,10 @@ impl NamingSettings<'_> {
         };
         let folders = paths.iter().filter(|path| below(path));
         let inner = folders.flat_map(|folder| words.iter().map(move |word| folder.join(word)));
-        for path in inner.chain(paths.iter().cloned()) {
+        // An interpreter takes a folder for the file in it that begins the program.
+        let mains = paths.iter().filter(|path| below(path));
+        let mains = mains.flat_map(|folder| MAINS.map(|main| folder.join(main)));
+        for path in inner.chain(mains).chain(paths.iter().cloned()) {
             if path.is_file() {
                 add_file(places, &path, self.writable);
             }
@@ -297,13 +344,85 @@ impl NamingSettings<'_> {
     }
 }
 
-/// Adds the links in a folder of hooks.
-fn add_links_in(hooks: &Path, places: &mut Places, writable: &[PathBuf]) {
+/// Adds the modules that a text starts, which are looked for in the folder first, be they there or not.
+fn add_modules(places: &mut Places, text: &str, work: &Path, writable: &[PathBuf]) {
+    for path in modules(text, work) {
+        add_file(places, &path, writable);
+    }
+}
+
+/// The files and folders in which the interpreter would find the modules that a text starts, from a folder: of Python those
+/// behind `-m`, of Node and Ruby those behind `-r`.
+fn modules(text: &str, work: &Path) -> Vec<PathBuf> {
+    let is_plain = |it: char| it.is_alphanumeric() || "-_./".contains(it);
+    let words = text.split(|it| !is_plain(it)).filter(|it| !it.is_empty());
+    let words: Vec<&str> = words.collect();
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let before = &words[at.saturating_sub(BEFORE)..at];
+        let runs = |name: &str| before.iter().any(|it| it.to_lowercase().contains(name));
+        let (letter, ends): (_, &[&str]) = match () {
+            () if runs("python") => ("m", &["py"]),
+            () if runs("node") || runs("ruby") => ("r", &["js", "cjs", "mjs", "rb"]),
+            () => continue,
+        };
+        // Letters of other options may stand before it, and the name right behind it.
+        let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
+        let behind = letters
+            .and_then(|it| it.split_once(letter))
+            .map(|(_, name)| name);
+        let module = match behind {
+            Some("") => words.get(at + 1).copied(),
+            Some(name) => Some(name),
+            None if *word == "--require" || *word == "--import" => words.get(at + 1).copied(),
+            None => None,
+        };
+        let Some(module) = module.filter(|it| !it.starts_with('-')) else {
+            continue;
+        };
+        let module = module.strip_prefix("./").unwrap_or(module);
+        let path = match letter {
+            "m" => work.join(module.split('.').next().unwrap_or(module)),
+            _ => work.join(module),
+        };
+        found.extend(ends.iter().map(|end| path.with_extension(end)));
+        found.push(path);
+    }
+    found
+}
+
+/// Whether a line for a shell begins a word with a pattern, or a search in other folders, behind which nobody knows what
+/// is started.
+fn has_pattern(line: &str) -> bool {
+    let words = shlex::split(line).unwrap_or_default();
+    let is_open = |word: &String| word.starts_with("PATH=") || word.contains(['*', '?', '[']);
+    words.iter().any(is_open)
+}
+
+/// Adds the links in a folder of hooks, and the modules that its hooks start.
+fn add_links_in(hooks: &Path, work: &Path, places: &mut Places, writable: &[PathBuf]) {
     places.note_files(hooks);
     let entries = fs::read_dir(hooks).into_iter().flatten().flatten();
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     for link in links {
         places.add(link.path(), usize::MAX, writable);
+    }
+    for hook in fs::read_dir(hooks).into_iter().flatten().flatten() {
+        let is_sample = hook.path().extension().is_some_and(|it| it == "sample");
+        let Some(text) = (!is_sample)
+            .then(|| regular::read(&hook.path(), HOOK).ok())
+            .flatten()
+        else {
+            continue;
+        };
+        // A module that is there is code of the project, which a hook starts as any other; one that is made later
+        // would be taken in place of what was meant.
+        for both in modules(&String::from_utf8_lossy(&text), work).chunks(2) {
+            if !both.iter().any(|path| path.exists()) {
+                both.iter()
+                    .for_each(|path| add_file(places, path, writable));
+            }
+        }
     }
 }
 
@@ -339,7 +458,7 @@ fn prefixes() -> &'static [PathBuf] {
     PREFIXES.get_or_init(|| {
         let path = env::var_os("PATH").unwrap_or_default();
         let programs = env::split_paths(&path).map(|folder| folder.join("git"));
-        let real = programs.filter_map(|program| program.canonicalize().ok());
+        let real = programs.filter_map(|program| canonical(&program).ok());
         let found = real.filter_map(|program| Some(program.parent()?.parent()?.to_owned()));
         let usual = ["/usr", "/usr/local"].map(PathBuf::from);
         let all: BTreeSet<PathBuf> = found.chain(usual).collect();
@@ -398,6 +517,7 @@ fn without_middle(key: &str) -> String {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{
         ffi::OsStr,
@@ -462,6 +582,81 @@ mod tests {
         write(".git/config", "[core]\nhooksPath = .\n");
         add(&mut found, &root, &writable);
         assert_eq!(found.gaps, [OpenGap::Named(root.clone())].into());
+    }
+
+    #[test]
+    fn modules_that_git_starts_are_found_be_they_there_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in [
+            ".git/objects",
+            ".git/refs",
+            ".git/hooks",
+            "linted",
+            "scripts",
+        ] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in [".git/HEAD", "fsmod.py", "scripts/__main__.py"] {
+            fs::write(root.join(path), "").unwrap();
+        }
+        let hook = "exec \"$INSTALL_PYTHON\" -mpre_commit \"${ARGS[@]}\"; python3 -m linted; git commit -m words\n";
+        fs::write(root.join(".git/hooks/pre-commit"), hook).unwrap();
+        fs::write(root.join(".git/hooks/post.sample"), "python -m sample").unwrap();
+        let writable = [root.clone()];
+        let found = |config: &str| {
+            fs::write(root.join(".git/config"), config).unwrap();
+            let mut found = guarded(&root, &writable, &ListedFolders::default());
+            add(&mut found, &root, &writable);
+            found
+        };
+        let all = found(
+            "[core]\nfsmonitor = python3 -m fsmod\n[filter \"x\"]\nclean = \"\\\"/usr/bin/python3\\\" -u -m nbstripout\"\n\
+             smudge = python3 scripts\n\
+             [diff \"x\"]\ntextconv = python3 -Bsm late\n[diff \"y\"]\ntextconv = node -r ./pre x.js\n\
+             [diff \"z\"]\ntextconv = ruby -rconv\n[alias]\nx = log --format='[%an]'\n[remote \"o\"]\nfetch = +refs/*:refs/*\n",
+        );
+        for (path, is_named) in [
+            ("fsmod.py", true),
+            ("nbstripout.py", true),
+            ("nbstripout", true),
+            ("scripts/__main__.py", true),
+            ("pre_commit.py", true),
+            ("linted", false),
+            ("words.py", false),
+            ("late.py", true),
+            ("pre.js", true),
+            ("conv.rb", true),
+            ("sample.py", false),
+        ] {
+            assert_eq!(all.lead_to(&root.join(path)), is_named, "{path}");
+        }
+        assert!(all.gaps.is_empty(), "{:?}", all.gaps);
+        for monitor in ["sh ./f?", "PATH=scripts:$PATH mon"] {
+            let found = found(&format!("[core]\nfsmonitor = {monitor}\n"));
+            assert_eq!(
+                found.gaps,
+                [OpenGap::Named(root.clone())].into(),
+                "{monitor}"
+            );
+        }
+    }
+
+    #[test]
+    fn files_are_named_from_the_tree_that_settings_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["store/objects", "store/refs", "src/hk"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("store/HEAD"), "").unwrap();
+        let config = "[core]\nworktree = ../src\nhooksPath = hk\n";
+        fs::write(root.join("store/config"), config).unwrap();
+        let writable = [root.clone()];
+        let mut found = guarded(&root, &writable, &ListedFolders::default());
+        add(&mut found, &root, &writable);
+        let found: Vec<&Path> = found.paths().map(PathBuf::as_path).collect();
+        assert_eq!(found, [root.join("src/hk"), root.join("store")]);
     }
 
     #[test]

@@ -6,14 +6,19 @@
 //! from what a program inside can write takes it alone until it answers.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
     path::Path,
     time::Duration,
 };
 
-use aside_base::private;
+use aside_base::{
+    private,
+    system::{
+        files::{FileFacts, file_system},
+        locks,
+    },
+};
 use tokio::time::{Instant, sleep};
 
 /// Folder of the locks in the state directory.
@@ -45,7 +50,7 @@ impl InsideLock {
     pub(crate) fn open(state: &Path, root: &Path) -> io::Result<File> {
         let folder = state.join(FOLDER);
         private::make_folder(&folder)?;
-        let lock = fs::metadata(root)?.dev() % LOCKS;
+        let lock = file_system(&FileFacts::at(root)?) % LOCKS;
         private::lock_file(&folder.join(format!("{lock:02}.lock")))
     }
 
@@ -54,8 +59,8 @@ impl InsideLock {
         let until = Instant::now() + time;
         loop {
             let tried = match share {
-                LockShare::Others => file.try_lock_shared(),
-                LockShare::Nobody => file.try_lock(),
+                LockShare::Others => locks::try_lock_shared(&file),
+                LockShare::Nobody => locks::try_lock(&file),
             };
             match tried {
                 Ok(()) => return Some(Self(file)),
@@ -76,19 +81,20 @@ impl InsideLock {
     /// Lets others have the lock too.
     pub(crate) fn share(&self) {
         // Where somebody else was quicker, the lock is lost, and with it nothing but good manners.
-        let _ = self.0.try_lock_shared();
+        let _ = locks::share(&self.0);
     }
 }
 
 impl Drop for InsideLock {
-    /// Unlocks explicitly: a child process that is forked at the same moment keeps a copy of the descriptor for an instant.
     fn drop(&mut self) {
-        let _ = self.0.unlock();
+        locks::unlock(&self.0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const SOON: Duration = Duration::ZERO;

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aside_base::system::files::{FileFacts, number};
+
 use super::{
     mountinfo::MountLine,
     mounts::{MeantMounts, MountAccess},
@@ -166,6 +168,17 @@ impl Layout {
         all
     }
 
+    /// The masked files below writable folders, by their numbers; 0 if one is gone.
+    pub(crate) fn masked_below(&self) -> Vec<(PathBuf, u64)> {
+        let is_below = |file: &&PathBuf| self.writable.iter().any(|it| file.starts_with(it));
+        let below = self.masked.iter().filter(is_below);
+        let numbered = below.map(|file| {
+            let about = FileFacts::itself(file);
+            (file.clone(), about.map_or(0, |about| number(&about)))
+        });
+        numbered.collect()
+    }
+
     /// All folders that become writable mounts, a folder before its content.
     fn open(&self) -> BTreeSet<&Path> {
         let writable = self.writable.iter().map(PathBuf::as_path);
@@ -184,9 +197,15 @@ impl Layout {
             .chain(self.held.iter().map(fixed))
             .chain(self.writable.iter().map(fixed));
         let is_open = |folder: &Path| self.writable.iter().any(|it| it == folder);
+        // What lies in a read-only place stays there by itself.
+        let is_kept = |place: &Path| {
+            let mut above = place.ancestors().skip(1);
+            above.any(|it| self.protected.contains_key(it))
+        };
         let held = self.held.iter().map(PathBuf::as_path);
-        let mut pins: BTreeSet<&Path> = held.filter(|folder| !is_open(folder)).collect();
-        for (place, fixed) in places {
+        let held = held.filter(|folder| !is_open(folder) && !is_kept(folder));
+        let mut pins: BTreeSet<&Path> = held.collect();
+        for (place, fixed) in places.filter(|(place, _)| !is_kept(place)) {
             let mut open = self.writable.iter();
             if open.any(|it| place != it && place.starts_with(it)) {
                 let above = place.ancestors().skip(1).take(fixed);
@@ -269,6 +288,18 @@ mod tests {
             --remount-ro /home/u/.state\n--ro-bind /dev/null /home/u/.netrc\n--unsetenv XDG_RUNTIME_DIR\n\
             --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n-- /aside __inside";
         assert_eq!(text(&layout), expected);
+    }
+
+    #[test]
+    fn what_is_hidden_in_a_read_only_place_needs_no_mounts_above_it() {
+        let layout = Layout {
+            writable: vec!["/home/u".into()],
+            protected: fixed(&["/home/u/.local"]),
+            held: ["/home/u/.local/share/x/.git"].map(PathBuf::from).into(),
+            hidden: ["/home/u/.local/state/aside"].map(PathBuf::from).into(),
+            ..Layout::default()
+        };
+        assert!(layout.pins().is_empty());
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 use tree_sitter::{Node, Parser};
 
-use super::plain;
+use aside_base::system::shells::reads_as_posix;
+
+use super::{plain, single};
 
 /// Maximum length in bytes of a line that is parsed.
 const MOST: usize = 64 << 10;
@@ -27,8 +29,8 @@ pub(super) struct CommandLine {
     pub(super) is_complete: bool,
     /// All of the line but the programs of its commands.
     pub(super) others: String,
-    /// Whether a variable is set in it.
-    pub(super) assigns: bool,
+    /// The parts of the line that set variables.
+    pub(super) assigned: String,
 }
 
 /// A simple command.
@@ -43,6 +45,9 @@ pub(super) struct SeenCommand {
 impl CommandLine {
     /// Reads a command line.
     pub(super) fn read(text: &str) -> Self {
+        if !reads_as_posix() {
+            return Self::single(text);
+        }
         match (text.len() <= MOST)
             .then(|| plain::commands(text))
             .flatten()
@@ -52,13 +57,35 @@ impl CommandLine {
         }
     }
 
+    /// Reads a line for a shell of another kind, of which only a single plain command is known.
+    fn single(text: &str) -> Self {
+        let Some(command) = single::command(text) else {
+            return Self {
+                others: text.to_owned(),
+                ..Self::default()
+            };
+        };
+        let others = command.words[1..].join(" ");
+        Self {
+            is_plain: command.is_known,
+            is_complete: command.is_known,
+            is_simple: command.is_known,
+            others,
+            commands: vec![SeenCommand {
+                words: command.words,
+                is_whole: true,
+            }],
+            ..Self::default()
+        }
+    }
+
     fn plain(commands: Vec<plain::PlainCommand>) -> Self {
         Self {
             is_plain: true,
             is_complete: true,
             is_simple: commands.len() == 1 && !commands[0].redirects,
             writes: commands.iter().any(|it| it.writes),
-            assigns: false,
+            assigned: String::new(),
             others: commands
                 .iter()
                 .map(|it| it.words[1..].join(" ") + "\n")
@@ -81,7 +108,7 @@ impl CommandLine {
             let joined = text.replace("\\\n", "");
             let joined = Walk::of(&joined);
             all.is_complete &= joined.is_complete;
-            all.assigns |= joined.assigns;
+            all.assigned += &joined.assigned;
             all.others += &joined.others;
             all.commands.extend(joined.commands);
         }
@@ -89,7 +116,7 @@ impl CommandLine {
             commands: all.commands,
             is_complete: all.is_complete,
             others: all.others,
-            assigns: all.assigns,
+            assigned: all.assigned,
             ..Self::default()
         }
     }
@@ -113,7 +140,7 @@ struct Walk<'a> {
     others: String,
     /// Number of bytes of the text that `others` has, or left out.
     passed: usize,
-    assigns: bool,
+    assigned: String,
 }
 
 impl<'a> Walk<'a> {
@@ -144,7 +171,10 @@ impl<'a> Walk<'a> {
         }
         match node.kind() {
             "command" => self.command(node),
-            "variable_assignment" => self.assigns = true,
+            "variable_assignment" => {
+                self.assigned += self.text.get(node.byte_range()).unwrap_or_default();
+                self.assigned.push('\n');
+            }
             _ => {}
         }
         let mut cursor = node.walk();
@@ -338,7 +368,7 @@ mod tests {
             let line = CommandLine::read(text);
             let words: Vec<&str> = line.others.split_whitespace().collect();
             assert_eq!(words.join(" "), others, "{text}");
-            assert_eq!(line.assigns, assigns, "{text}");
+            assert_eq!(!line.assigned.is_empty(), assigns, "{text}");
         };
         check("cargo test && git push", "test push", false);
         check("(cargo test; git push)", "( test; push)", false);

@@ -2,8 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    fs, io,
     path::Path,
     sync::{
         Arc,
@@ -12,9 +11,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rustix::{
-    fs::{Dir, FileType, Mode, OFlags},
-    io::Errno,
+use aside_base::system::{
+    files::{self, FileFacts, FileId, touched},
+    folders::{EntryKind, is_no_folder, listed},
 };
 
 use crate::workspace::{
@@ -28,8 +27,7 @@ const STEP: Duration = Duration::from_secs(3);
 /// State of a folder, which is another one after each change of its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FolderStamp {
-    device: u64,
-    number: u64,
+    folder: FileId,
     /// The time of the last change of any kind, in seconds and nanoseconds, which no program can set.
     changed: (i64, i64),
 }
@@ -42,6 +40,8 @@ pub(super) struct FolderContent {
     pub(super) is_git: bool,
     /// Whether a link has the name of a folder in which places lie.
     pub(super) has_way: bool,
+    /// Names of its links.
+    pub(super) links: Vec<OsString>,
     /// Number of all entries.
     pub(super) count: usize,
     /// The reason why not all of it was seen.
@@ -68,15 +68,15 @@ pub(super) enum Unseen {
 impl FolderStamp {
     /// The state of a folder, if it is older than the steps in which the file system counts time.
     pub(super) fn settled(folder: &Path) -> Option<Self> {
-        let about = fs::symlink_metadata(folder).ok()?;
-        let seconds = u64::try_from(about.ctime()).ok()?;
-        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?
-            + Duration::from_nanos(u64::try_from(about.ctime_nsec()).ok()?);
+        let about = FileFacts::itself(folder).ok()?;
+        let (seconds, rest) = touched(&about);
+        let changed = SystemTime::UNIX_EPOCH
+            .checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))?
+            + Duration::from_nanos(u64::try_from(rest).ok()?);
         let age = SystemTime::now().duration_since(changed).ok()?;
         (age > STEP).then_some(Self {
-            device: about.dev(),
-            number: about.ino(),
-            changed: (about.ctime(), about.ctime_nsec()),
+            folder: FileId::of(&about),
+            changed: (seconds, rest),
         })
     }
 }
@@ -85,55 +85,49 @@ impl FolderContent {
     /// Lists a folder, as long as entries are left that may be looked at.
     pub(super) fn list(folder: &Path, left: &AtomicUsize) -> Self {
         let mut content = Self::default();
-        let listed = match open(folder) {
-            Ok(listed) => listed,
+        let entries = match listed(folder) {
+            Ok(entries) => entries,
             Err(error) => {
-                content.unseen = is_hindrance(error, folder).then_some(Unseen::Unread);
+                content.unseen = is_hindrance(&error, folder).then_some(Unseen::Unread);
                 return content;
             }
         };
         let (mut head, mut common, mut objects, mut refs) = (false, false, false, false);
-        for entry in listed {
-            let Ok(entry) = entry else {
+        for entry in entries {
+            let Ok((name, kind)) = entry else {
                 content.unseen = Some(Unseen::Unread);
                 break;
             };
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
             if !take(left) {
                 content.unseen = Some(Unseen::Many);
                 break;
             }
             content.count += 1;
-            match name {
+            match name.as_encoded_bytes() {
                 b"HEAD" => head = true,
                 b"commondir" => common = true,
                 b"objects" => objects = true,
                 b"refs" => refs = true,
                 _ => {}
             }
-            let name = OsStr::from_bytes(name);
-            let is_folder = match entry.file_type() {
-                FileType::Unknown => is_folder(&folder.join(name)),
-                kind => kind == FileType::Directory,
-            };
-            content.has_way |=
-                entry.file_type() == FileType::Symlink && may_lie_in(&folded_name(name));
-            let may_be_place = may_end_in_a_place(name);
+            let is_folder = kind == EntryKind::Folder;
+            if kind == EntryKind::Link {
+                content.has_way |= may_lie_in(&folded_name(&name));
+                content.links.push(name.clone());
+            }
+            let may_be_place = may_end_in_a_place(&name);
             if is_folder || may_be_place {
                 content.entries.push(ListedEntry {
-                    name: name.to_owned(),
-                    folded: folded_name(name).into(),
+                    folded: folded_name(&name).into(),
+                    name,
                     is_folder,
                     may_be_place,
                 });
             }
         }
         // Who may list a folder need not be let into it.
-        if let Err(error) = rustix::fs::lstat(folder.join("."))
-            && is_hindrance(error, folder)
+        if let Err(error) = fs::symlink_metadata(folder.join("."))
+            && is_hindrance(&error, folder)
         {
             content.unseen = Some(Unseen::Unread);
         }
@@ -149,19 +143,9 @@ pub(super) fn take(left: &AtomicUsize) -> bool {
     left.fetch_update(order, order, less).is_ok()
 }
 
-/// Opens a folder that is no link.
-pub(super) fn open(folder: &Path) -> Result<Dir, Errno> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Dir::new(rustix::fs::open(folder, flags, Mode::empty())?)
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
-}
-
 /// Whether an entry of this name may be a protected place. Most names need no folding.
 fn may_end_in_a_place(name: &OsStr) -> bool {
-    let bytes = name.as_bytes();
+    let bytes = name.as_encoded_bytes();
     let is_plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_');
     match std::str::from_utf8(bytes) {
         Ok(text) if bytes.iter().all(is_plain) && !text.ends_with('.') => may_end_in(text),
@@ -171,16 +155,11 @@ fn may_end_in_a_place(name: &OsStr) -> bool {
 
 /// Whether a folder that cannot be listed may hold places that a command could reach. One that is gone, or that belongs
 /// to another user, does not.
-pub(super) fn is_hindrance(error: Errno, folder: &Path) -> bool {
-    match error {
+pub(super) fn is_hindrance(error: &io::Error, folder: &Path) -> bool {
+    match error.kind() {
         // It is a link by now, or something else.
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => false,
-        Errno::ACCESS | Errno::PERM => is_own(folder),
+        _ if is_no_folder(error) => false,
+        io::ErrorKind::PermissionDenied => files::is_own(folder),
         _ => true,
     }
-}
-
-fn is_own(folder: &Path) -> bool {
-    let user = rustix::process::getuid().as_raw();
-    fs::symlink_metadata(folder).is_ok_and(|about| about.uid() == user)
 }

@@ -3,12 +3,19 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use aside_base::open_places;
+use aside_base::{
+    open_places,
+    system::{
+        folders::topmost,
+        shells::{SHELLS, Shell},
+    },
+};
 
 /// Programs that the sandbox needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,16 +117,29 @@ pub(crate) fn setting(file: &str) -> Option<String> {
     fs::read_to_string(file).ok()
 }
 
-/// The shell that reads command lines, found outside the workspace.
-pub(crate) fn shell(root: &Path) -> OsString {
-    let found = program_outside("sh", &[root.to_owned()]);
-    found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)
+/// The shell that reads command lines, and its program, found outside the workspace.
+pub(crate) fn shell(root: &Path) -> (Shell, OsString) {
+    let own = [root.to_owned()];
+    let found = |shell: &Shell| Some((*shell, program_outside(shell.program(), &own)?.into()));
+    let last = SHELLS[SHELLS.len() - 1];
+    let found = SHELLS.iter().find_map(found);
+    found.unwrap_or_else(|| (last, last.program().into()))
+}
+
+/// The words by which models are told of the shell.
+pub(crate) fn named_shell() -> &'static str {
+    static NAMED: OnceLock<&str> = OnceLock::new();
+    NAMED.get_or_init(|| {
+        let there = |shell: &&Shell| program_outside(shell.program(), &[]).is_some();
+        let last = &SHELLS[SHELLS.len() - 1];
+        SHELLS.iter().find(there).unwrap_or(last).named()
+    })
 }
 
 /// A program that lies neither in one of these folders nor in another open place.
 pub(super) fn program_outside(name: &str, writable: &[PathBuf]) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = open_places::known().and(writable);
-    let found = places.program(name.as_ref(), Path::new("/"), &path);
+    let found = places.program(name.as_ref(), &topmost(), &path);
     found.ok()
 }

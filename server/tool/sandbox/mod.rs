@@ -7,113 +7,112 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `walls` | the walls of a command, from the user's settings and what is in the workspace |
+//! | `walls` | the walls of a command, from the user's settings and what is in the workspace; on systems but Linux there are none |
+//! | `workspace_places` | the protected places of a workspace, and the folders in which commands may write there |
 //! | `layout` | everything that a command can reach, as arguments for bubblewrap |
 //! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
 //! | `places`, `place_search`, `package_folders` | protected places: files that other programs execute, the search for them, and where it does not look |
 //! | `place_tree`, `listed_folder`, `folder_watch` | the folders that were searched, how one is listed, and what the kernel tells of its changes |
-//! | `other_names` | hard links of files in protected folders |
+//! | `file_mark`, `other_names` | identity of a file; hard links of files in protected folders |
 //! | `inside`, `inside_lock` | programs that run inside at the same time, and what was found before the first of them; the lock that they share with those of other Asides |
+//! | `sides` | programs inside and outside, which do not run at the same time |
 //! | `git`, `git_named`, `git_config` | read-only parts of a repository in which commands may write; what its settings name, and how they are read |
+//! | `env_named` | what settings of direnv and mise load |
+//! | `git_ways`, `git_back` | what Git would follow out of a repository in which commands may write; what is taken back of that after a command |
 //! | `filter`, `second_wall` | the filter of system calls; rules of the kernel's that hold besides the mounts |
 //! | `outside_sockets`, `bound_files` | Unix sockets of programs outside, which are put out of sight; the files that they are bound to |
+//! | `secret_links` | what links in folders of secrets lead to |
+//! | `named_pipes` | named pipes of programs outside that the second wall does not hold |
 //! | [`hosts`] | hosts that a command without network may reach through a proxy |
 //! | `means` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
 //! | `commands` | the user's rules for commands |
-//! | `known_programs`, `same_program` | programs of which something is known, by name and subcommand; whether two names are of one program |
-//! | `plain`, `line`, `started` | the commands of a line: exactly, as far as a parser finds them, and those in arguments |
+//! | `known_programs`, `same_program`, `same_words` | programs of which something is known, by name and subcommand; whether two names are of one program, and two words of one subcommand or option |
+//! | `plain`, `single`, `line`, `started` | the commands of a line: exactly, one that is alone for a shell of another kind, as far as a parser finds them, and those in arguments |
+//! | `rule_beside` | the words of a rule beside those of a command |
 
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
-use aside_base::lock;
+use aside_base::{
+    lock,
+    system::{
+        files::{self, FileFacts},
+        folders::canonical,
+    },
+};
 use aside_turn::rules::CommandRules;
 use tokio::sync::OnceCell;
 
-pub(super) mod commands;
-#[cfg(target_os = "linux")]
-pub(super) mod filter;
-/// Other systems have no such filter, and so no sandbox.
-#[cfg(not(target_os = "linux"))]
-pub(super) mod filter {
-    pub(crate) fn program(_has_unix: bool) -> Option<Vec<u8>> {
-        None
-    }
-}
 #[cfg(target_os = "linux")]
 mod bound_files;
+pub(super) mod commands;
+mod env_named;
+mod file_mark;
+#[cfg_attr(not(target_os = "linux"), path = "filter/none.rs")]
+pub(super) mod filter;
 #[cfg_attr(not(target_os = "linux"), path = "folder_watch/none.rs")]
 mod folder_watch;
-/// Other systems do not tell the files of sockets.
-#[cfg(not(target_os = "linux"))]
-mod bound_files {
-    use std::io;
-
-    pub(super) struct BoundFile {
-        pub(super) socket: u32,
-        pub(super) device: String,
-        pub(super) number: u32,
-    }
-
-    pub(super) fn bound_files() -> io::Result<Vec<BoundFile>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
 mod git;
+pub(super) mod git_back;
 mod git_config;
 mod git_named;
+mod git_ways;
 pub mod hosts;
 mod inside;
 pub(super) mod inside_lock;
 mod known_programs;
+#[cfg(target_os = "linux")]
 pub(super) mod layout;
 mod line;
 mod listed_folder;
 mod means;
+#[cfg_attr(not(target_os = "linux"), path = "mountinfo/none.rs")]
 mod mountinfo;
+#[cfg_attr(not(target_os = "linux"), path = "mounts/none.rs")]
 pub(super) mod mounts;
+#[cfg(target_os = "linux")]
+mod named_pipes;
 mod other_names;
+#[cfg(target_os = "linux")]
 mod outside_sockets;
 mod package_folders;
 pub(super) mod place_search;
 mod place_tree;
 pub(super) mod places;
 mod plain;
+mod rule_beside;
+pub(super) mod same_program;
+mod same_words;
 #[cfg(target_os = "linux")]
 pub(super) mod second_wall;
-/// Other systems have no sandbox, and so no second wall.
-#[cfg(not(target_os = "linux"))]
-pub(super) mod second_wall {
-    use std::{io, path::Path};
-
-    pub(super) fn holds_names() -> bool {
-        false
-    }
-
-    pub(crate) fn build<'a>(_writable: impl Iterator<Item = &'a Path>) -> io::Result<()> {
-        Ok(())
-    }
-}
-pub(super) mod same_program;
+#[cfg(target_os = "linux")]
+mod secret_links;
+pub(super) mod sides;
+mod single;
 mod started;
+#[cfg_attr(not(target_os = "linux"), path = "no_walls.rs")]
 mod walls;
+mod workspace_places;
 
 pub(super) use self::inside::InsidePrograms;
 pub use self::inside::RunningInside;
 pub use self::inside_lock::InsideLock;
 pub use self::means::{Means, Missing};
-pub(super) use self::means::{mend, setting, shell};
+pub(super) use self::means::{mend, named_shell, setting, shell};
 use self::{
     commands::Verdict,
     hosts::AllowedHost,
     means::{elsewhere, install, os_release, program_outside},
     mounts::MeantMounts,
+    sides::Sides,
 };
+
+/// Whether Aside can build walls on this system.
+const ARE_KNOWN: bool = cfg!(target_os = "linux");
 
 /// The user's settings for the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,6 +148,8 @@ pub struct Sandbox {
     let_out: Mutex<BTreeSet<String>>,
     /// Programs that run inside, and the places that were found when none did.
     pub(super) inside: InsidePrograms,
+    /// Programs of this turn by the side of the walls that they run on.
+    pub(super) sides: Sides,
 }
 
 /// Confinement of a command.
@@ -233,6 +234,10 @@ pub struct Walls {
     pub hosts: Vec<AllowedHost>,
     /// Whether the started program may make Unix sockets.
     pub has_unix: bool,
+    /// Git repositories in which the started program may write.
+    pub repositories: Vec<PathBuf>,
+    /// Files below writable folders that appear empty, by their numbers; 0 if one is gone.
+    pub(crate) masked: Vec<(PathBuf, u64)>,
     /// Kind of confinement.
     pub kind: WallKind,
 }
@@ -257,7 +262,27 @@ impl Walls {
             meant: MeantMounts::default(),
             hosts: Vec::new(),
             has_unix: true,
+            repositories: Vec::new(),
+            masked: Vec::new(),
             kind: WallKind::Processes,
+        }
+    }
+}
+
+impl Walls {
+    /// Removes the empty files that bubblewrap made where a masked one was gone by then, as a socket of a program that
+    /// ended.
+    pub(super) fn clear(&self) {
+        for (path, number) in &self.masked {
+            let about = FileFacts::itself(path);
+            // It makes them without a right to write.
+            let is_made = about.is_ok_and(|about| {
+                let is_other = files::number(&about) != *number;
+                is_other && about.is_file() && about.len() == 0 && about.permissions().readonly()
+            });
+            if is_made {
+                let _ = std::fs::remove_file(path);
+            }
         }
     }
 }
@@ -272,12 +297,18 @@ impl Sandbox {
             made: Mutex::default(),
             let_out: Mutex::default(),
             inside: InsidePrograms::default(),
+            sides: Sides::default(),
         }
     }
 
     /// Remembers protected places that a command made, so that a person is told before a command runs outside.
     pub(super) fn note_made(&self, names: &[String]) {
         lock(&self.made).extend(names.iter().cloned());
+    }
+
+    /// Protected places that commands of this turn made.
+    pub(super) fn made(&self) -> BTreeSet<String> {
+        lock(&self.made).clone()
     }
 
     /// Whether commands of this turn made protected places.
@@ -358,7 +389,7 @@ impl SandboxRules {
             why: why.to_owned(),
             mend,
         };
-        if !cfg!(target_os = "linux") {
+        if !ARE_KNOWN {
             return Err(elsewhere());
         }
         if filter::program(false).is_none() {
@@ -394,7 +425,7 @@ impl SandboxRules {
     /// # Errors
     /// Fails if it is missing.
     pub(super) fn bubblewrap(&self, root: &Path) -> Result<PathBuf, Missing> {
-        if !cfg!(target_os = "linux") {
+        if !ARE_KNOWN {
             return Err(elsewhere());
         }
         let found = self.program_outside("bwrap", root);
@@ -411,8 +442,9 @@ impl SandboxRules {
 
 /// The canonical path, or the path itself if it does not exist.
 fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    canonical(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

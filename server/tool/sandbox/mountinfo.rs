@@ -83,7 +83,6 @@ fn unescaped(text: &[u8]) -> PathBuf {
 }
 
 /// Looks a file up without following a link at its end.
-#[cfg(target_os = "linux")]
 pub(super) fn reached(path: &Path) -> io::Result<Reached> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let wanted = StatxFlags::INO.union(StatxFlags::MNT_ID);
@@ -92,15 +91,6 @@ pub(super) fn reached(path: &Path) -> io::Result<Reached> {
     Ok(Reached {
         number: about.stx_ino,
         mount: tells.then_some(about.stx_mnt_id),
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn reached(path: &Path) -> io::Result<Reached> {
-    let number = aside_base::system::files::number(&fs::symlink_metadata(path)?);
-    Ok(Reached {
-        number,
-        mount: None,
     })
 }
 

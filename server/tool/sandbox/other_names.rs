@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs::{self, Metadata},
+    fs,
     path::{Path, PathBuf},
 };
 
-use aside_base::system::files::{FileId, names};
+use aside_base::system::files::{FileFacts, FileId, names};
 
 /// Maximum number of entries of a folder of hooks and of all below it.
 const ENTRIES: usize = 10_000;
@@ -36,7 +36,7 @@ struct KnownNames {
 impl OtherNames {
     /// Takes note of a file in a protected folder.
     pub(super) fn note(&mut self, path: &Path) {
-        let Ok(about) = fs::symlink_metadata(path) else {
+        let Ok(about) = FileFacts::itself(path) else {
             return;
         };
         if about.is_file() && names(&about) > 1 && !is_shared(path) {
@@ -80,7 +80,7 @@ impl OtherNames {
     }
 
     /// Whether this is one of the files, by whatever name.
-    pub(super) fn has(&self, about: &Metadata) -> bool {
+    pub(super) fn has(&self, about: &FileFacts) -> bool {
         self.0.contains_key(&FileId::of(about))
     }
 }

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::system::files::number;
+use aside_base::system::{
+    files::{self, FileFacts, number},
+    folders::canonical,
+};
 
 use super::{
     bound_files::{BoundFile, bound_files},
@@ -105,8 +108,10 @@ pub(super) fn outside_sockets(
         let mut from_folders = names.iter().filter(|name| relative.contains(&name.socket));
         are_all &= from_folders.all(is_there);
         for name in names.iter().flat_map(seen).chain(moved) {
+            // Nobody knows where its further names are.
+            are_all &= !has_other_names(&name);
             // Nobody reaches what lies in a folder that is gone, or that cannot be entered.
-            let folder = name.parent().and_then(|it| fs::canonicalize(it).ok());
+            let folder = name.parent().and_then(|it| canonical(it).ok());
             let Some(folder) = folder.filter(|it| can_be_entered(it) && !is_private(it)) else {
                 continue;
             };
@@ -135,6 +140,11 @@ pub(super) fn outside_sockets(
     }
 }
 
+fn has_other_names(socket: &Path) -> bool {
+    let about = FileFacts::itself(socket);
+    about.is_ok_and(|about| about.file_type().is_socket() && files::names(&about) > 1)
+}
+
 /// Whether this file lies at a path.
 fn is_file(path: &Path, file: &BoundFile, ours: &[MountLine]) -> bool {
     let found = identity(path, ours);
@@ -154,14 +164,14 @@ fn lies_beside(path: &Path, file: &BoundFile, ours: &[MountLine]) -> bool {
 /// The networks of all processes, of which containers have their own, and whether these are all. None if not even that of
 /// this process can be told.
 fn networks() -> Option<(Vec<Network>, bool)> {
-    let own = number(&fs::metadata(LIST).ok()?);
+    let own = number(&FileFacts::at(Path::new(LIST)).ok()?);
     let mut all: HashMap<u64, Network> = HashMap::new();
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let name = entry.file_name();
         let is_process = name.as_bytes().iter().all(u8::is_ascii_digit);
         let list = entry.path().join("net/unix");
         // A process that is gone has none.
-        let Some(about) = fs::metadata(&list).ok().filter(|_| is_process) else {
+        let Some(about) = FileFacts::at(&list).ok().filter(|_| is_process) else {
             continue;
         };
         let network = all.entry(number(&about)).or_insert_with(|| Network {
@@ -229,7 +239,8 @@ fn moved(
     None
 }
 
-fn can_be_entered(folder: &Path) -> bool {
+/// Whether this user may reach what a folder holds, by name.
+pub(super) fn can_be_entered(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(".")).is_ok()
 }
 
@@ -326,6 +337,7 @@ fn number_and_name(line: &[u8]) -> (u64, &[u8]) {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::net::UnixListener;
 
@@ -365,6 +377,18 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert_eq!(bound_by(socket.parse().unwrap()), Some(here));
         assert_eq!(bound_by(u64::MAX), None);
+    }
+
+    #[test]
+    fn of_a_socket_with_two_names_not_all_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let _listener = UnixListener::bind(root.join("first")).unwrap();
+        let found = || outside_sockets(&mounts().unwrap(), |folder| folder != root);
+        assert_eq!(found().paths, [root.join("first")].into());
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        fs::hard_link(root.join("first"), root.join("elsewhere/second")).unwrap();
+        assert!(!found().are_all);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsStr,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -49,6 +49,27 @@ pub(super) fn package_share(path: &Path, name: &OsStr) -> PackageShare {
         true => PackageShare::AllButRepositories,
         false => PackageShare::None,
     }
+}
+
+/// Whether a folder is a package manager's whole, or lies in one, below this root.
+pub(super) fn is_packaged(folder: &Path, root: &Path) -> bool {
+    let mut below = folder.ancestors().take_while(|it| *it != root);
+    let is_whole = |it: &Path| {
+        it.file_name()
+            .is_some_and(|name| package_share(it, name) == PackageShare::All)
+    };
+    folder.starts_with(root) && below.any(is_whole)
+}
+
+/// The files by which a folder above a place is a package manager's, although they may be made at any time. A command that
+/// makes one opens the places that are there.
+pub(super) fn late_marks(place: &Path) -> Vec<PathBuf> {
+    let above = place.ancestors().skip(1);
+    let marks = above.flat_map(|folder| {
+        let own = LATE.iter().filter(|(it, _)| folder.ends_with(it));
+        own.map(|(_, mark)| folder.join(mark))
+    });
+    marks.filter(|mark| mark.exists()).collect()
 }
 
 /// Whether files in a folder of this name tell whether it is a package manager's.

@@ -2,20 +2,21 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, atomic::AtomicUsize},
 };
 
-use aside_base::lock;
-use rustix::fs::FileType;
+use aside_base::{
+    lock,
+    system::folders::{EntryKind, canonical, listed},
+};
 
 use super::{
     folder_watch::FolderWatch,
     git,
-    listed_folder::{Unseen, is_hindrance, open, take},
+    listed_folder::{Unseen, is_hindrance, take},
+    package_folders::is_packaged,
     place_tree::{PlaceTree, SeenFolder},
     places::{OpenGap, Places},
 };
@@ -135,6 +136,10 @@ impl PlaceSearch<'_> {
             for (place, fixed) in &seen.places {
                 self.add(place.clone(), *fixed);
             }
+            let links = seen.links.iter();
+            let writable = self.writable;
+            let links = links.filter(|link| leads_into_packages(link, writable));
+            self.found.package_links.extend(links.cloned());
         }
     }
 
@@ -173,59 +178,47 @@ impl PlaceSearch<'_> {
     /// Adds the links in a protected place that lead out of it, from one of its folders and, where it is no repository,
     /// from all below.
     fn add_links(&mut self, place: &Path, folder: &Path, is_deep: bool) {
-        let entries = match open(folder) {
+        let entries = match listed(folder) {
             Ok(entries) => entries,
             Err(error) => {
                 // A place may also be a file, or none.
-                if is_hindrance(error, folder) {
+                if is_hindrance(&error, folder) {
                     self.note(folder, Unseen::Unread);
                 }
                 return;
             }
         };
         for entry in entries {
-            let Ok(entry) = entry else {
+            let Ok((name, kind)) = entry else {
                 return self.note(folder, Unseen::Unread);
             };
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
             if !take(&self.left) {
                 return self.note(folder, Unseen::Many);
             }
-            let path = folder.join(OsStr::from_bytes(name));
-            let kind = match entry.file_type() {
-                FileType::Unknown => kind(&path),
-                kind => kind,
-            };
+            let path = folder.join(name);
             match kind {
-                FileType::Symlink => {
-                    let real = fs::canonicalize(&path);
+                EntryKind::Link => {
+                    let real = canonical(&path);
                     if !real.is_ok_and(|real| real.starts_with(place)) {
                         self.found.add(path, usize::MAX, self.writable);
                     }
                 }
-                FileType::RegularFile if is_deep => self.found.note_file(&path),
-                FileType::Directory if is_deep => self.add_links(place, &path, is_deep),
+                EntryKind::File if is_deep => self.found.note_file(&path),
+                EntryKind::Folder if is_deep => self.add_links(place, &path, is_deep),
                 _ => {}
             }
         }
     }
 }
 
-/// The kind of file at a path; a link is not followed.
-fn kind(path: &Path) -> FileType {
-    let about = fs::symlink_metadata(path).map(|about| about.file_type());
-    match about {
-        Ok(about) if about.is_symlink() => FileType::Symlink,
-        Ok(about) if about.is_dir() => FileType::Directory,
-        Ok(about) if about.is_file() => FileType::RegularFile,
-        _ => FileType::Unknown,
-    }
+/// Whether a link leads to a folder that is not searched, as a package manager owns it.
+fn leads_into_packages(link: &Path, writable: &[PathBuf]) -> bool {
+    let real = canonical(link).ok().filter(|real| real.is_dir());
+    real.is_some_and(|real| writable.iter().any(|root| is_packaged(&real, root)))
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -40,7 +40,7 @@ pub(super) struct PlaceTree {
     is_lost: bool,
     /// Folders of which the kernel tells nothing.
     unwatched: BTreeSet<PathBuf>,
-    /// Folders that hold places or may hide some.
+    /// Folders that hold places or links, or may hide some places.
     special: BTreeSet<PathBuf>,
     /// Folders in which a folder may be a package manager's.
     shared: BTreeSet<PathBuf>,
@@ -71,6 +71,8 @@ pub(super) struct SeenFolder {
     pub(super) unseen: Option<Unseen>,
     /// Whether a link has the name of a folder in which places lie.
     pub(super) has_way: bool,
+    /// Links in it.
+    pub(super) links: Vec<PathBuf>,
 }
 
 impl PlaceTree {
@@ -98,7 +100,7 @@ impl PlaceTree {
         folder == self.root
     }
 
-    /// The folders that hold places or may hide some, and the topmost one.
+    /// The folders that hold places or links, or may hide some places, and the topmost one.
     pub(super) fn special(&self) -> impl Iterator<Item = (&PathBuf, &SeenFolder)> {
         let special = self.special.iter();
         special.filter_map(|folder| self.folders.get_key_value(folder))
@@ -221,6 +223,7 @@ impl PlaceTree {
             count: content.count,
             unseen: content.unseen,
             has_way: content.has_way,
+            links: content.links.iter().map(|it| folder.join(it)).collect(),
             names: old.names,
             is_owned: old.is_owned,
             watch: old.watch,
@@ -282,8 +285,11 @@ impl PlaceTree {
         for gone in old.inner.iter().filter(|inner| !kept.contains(inner)) {
             self.forget(gone, watch.as_deref_mut());
         }
-        let is_special =
-            folder == self.root || seen.has_way || seen.unseen.is_some() || !seen.places.is_empty();
+        let is_special = folder == self.root
+            || seen.has_way
+            || seen.unseen.is_some()
+            || !seen.places.is_empty()
+            || !seen.links.is_empty();
         note(&mut self.special, folder, is_special);
         note(&mut self.shared, folder, !seen.shares.is_empty());
         self.count += seen.count;

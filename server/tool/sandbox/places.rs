@@ -2,16 +2,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, FileType},
-    io,
+    fs,
     path::{Component, Path, PathBuf},
-    time::SystemTime,
 };
 
-use super::other_names::OtherNames;
+use super::{
+    file_mark::FileMark, git_ways::WaysOut, listed_folder::Unseen, other_names::OtherNames,
+};
 use crate::workspace::protected::kind_of;
+use aside_base::system::folders::canonical;
 use aside_base::{
-    system::files::{born, names, number},
+    system::files::{FileFacts, names, number},
     visible::short_line,
 };
 
@@ -22,16 +23,6 @@ const BYTES: usize = 1 << 20;
 const WORD: usize = 16;
 /// Maximum number of links from a name to what is missing.
 const LINKS: usize = 40;
-
-/// Identity of a file, which no file has that takes its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileMark {
-    pub(crate) number: u64,
-    kind: FileType,
-    born: Option<SystemTime>,
-    /// The text of a link.
-    target: Option<PathBuf>,
-}
 
 /// A protected place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +51,28 @@ pub(crate) enum OpenGap {
     Twofold(PathBuf),
     /// A repository in which commands may write, without files and folders that a command could create.
     Unclosed(PathBuf),
+    /// These settings load files whose names cannot be told.
+    Untold(PathBuf),
     /// The user's home is not known, nor what is secret in it.
     Homeless,
+    /// The folder of secrets has more entries than are searched for links.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "walls alone find it")
+    )]
+    ManySecrets(PathBuf),
+    /// The folder, beside the workspace, has more entries than are searched for named pipes.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "walls alone find it")
+    )]
+    ManyForPipes(PathBuf),
+    /// The folder, beside the workspace, cannot be searched for named pipes.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "walls alone find it")
+    )]
+    UnreadForPipes(PathBuf),
 }
 
 /// Paths at which protected places were found, each with the number of folders above it that cannot be moved.
@@ -75,27 +86,15 @@ pub(crate) struct Places {
     named: BTreeSet<PathBuf>,
     /// Files in protected folders that have further names.
     other_names: OtherNames,
+    /// Ways out of repositories in which commands may write.
+    pub(super) ways: WaysOut,
+    /// Links to folders that are not searched, as a package manager owns them.
+    pub(super) package_links: BTreeSet<PathBuf>,
+    /// What links in folders of secrets lead to.
+    pub(super) secrets: BTreeSet<PathBuf>,
+    /// Named pipes outside that only their names hold back.
+    pub(super) pipes: BTreeSet<PathBuf>,
     pub(crate) gaps: BTreeSet<OpenGap>,
-}
-
-impl FileMark {
-    /// The identity of what lies at a path; a link is not followed.
-    fn at(path: &Path) -> io::Result<Self> {
-        let about = fs::symlink_metadata(path)?;
-        Ok(Self {
-            number: number(&about),
-            kind: about.file_type(),
-            born: born(&about),
-            target: match about.is_symlink() {
-                true => Some(fs::read_link(path)?),
-                false => None,
-            },
-        })
-    }
-
-    pub(crate) fn is_link(&self) -> bool {
-        self.target.is_some()
-    }
 }
 
 impl OpenGap {
@@ -109,7 +108,11 @@ impl OpenGap {
             | Self::Named(_)
             | Self::Twofold(_)
             | Self::Unclosed(_)
-            | Self::Homeless => {
+            | Self::Untold(_)
+            | Self::Homeless
+            | Self::ManySecrets(_)
+            | Self::ManyForPipes(_)
+            | Self::UnreadForPipes(_) => {
                 return None;
             }
         };
@@ -157,6 +160,22 @@ impl OpenGap {
                 "your home folder is not known, so its secrets cannot be hidden; set HOME"
                     .to_owned()
             }
+            Self::Untold(path) => format!(
+                "{} loads files whose names cannot be told; name them there without a variable",
+                name(path)
+            ),
+            Self::ManySecrets(path) => format!(
+                "{} holds too many files to find the secrets to which its links lead",
+                name(path)
+            ),
+            Self::ManyForPipes(path) => format!(
+                "{} holds too many files to find the named pipes of other programs, into which a command could write",
+                name(path)
+            ),
+            Self::UnreadForPipes(path) => format!(
+                "{} cannot be searched for named pipes of other programs, into which a command could write",
+                name(path)
+            ),
         }
     }
 }
@@ -187,7 +206,7 @@ impl Places {
             self.named.contains(above) || led.any(|(real, _)| real == above)
         };
         // Another name of a protected file.
-        let about = fs::symlink_metadata(path).ok();
+        let about = FileFacts::itself(path).ok();
         let about = about.filter(|about| names(about) > 1);
         let is_inner = about.as_ref().is_some_and(|it| self.other_names.has(it));
         let number = about.map(|about| number(&about));
@@ -220,7 +239,7 @@ impl Places {
         let Ok(mark) = FileMark::at(&path) else {
             return;
         };
-        let real = fs::canonicalize(&path).ok();
+        let real = canonical(&path).ok();
         // The link may also be one of the folders above.
         let elsewhere = real.filter(|real| mark.is_link() || *real != path);
         let leads_to = elsewhere.and_then(|real| Some((real.clone(), FileMark::at(&real).ok()?)));
@@ -264,6 +283,15 @@ impl Places {
         self.gaps.extend(open.into_iter().map(OpenGap::Twofold));
     }
 
+    /// Adds the ways out of a repository in which commands may write.
+    pub(super) fn add_ways(&mut self, repository: &Path) {
+        let unseen = self.ways.add(repository).into_iter();
+        self.gaps.extend(unseen.map(|(folder, why)| match why {
+            Unseen::Many => OpenGap::Many(folder),
+            Unseen::Unread => OpenGap::Unread(folder),
+        }));
+    }
+
     /// Adds other places.
     pub(crate) fn merge(&mut self, others: Self) {
         for (path, place) in others.found {
@@ -272,7 +300,9 @@ impl Places {
         }
         self.gaps.extend(others.gaps);
         self.other_names.merge(others.other_names);
+        self.ways.merge(others.ways);
         self.named.extend(others.named);
+        self.package_links.extend(others.package_links);
     }
 
     /// Notes a gap for each link that a command could replace, itself or on the way to what it leads to: no mount can be
@@ -348,7 +378,7 @@ fn is_within(path: Option<&Path>, writable: &[PathBuf]) -> bool {
 
 /// Whether this is a file that another name leads to as well, by which a command could change it.
 fn has_other_names(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|about| about.is_file() && names(&about) > 1)
+    FileFacts::itself(path).is_ok_and(|about| about.is_file() && names(&about) > 1)
 }
 
 /// The path to which a link leads in the end, with dots and links on the way. None if that cannot be told.
@@ -367,9 +397,7 @@ fn target(link: &Path) -> Option<PathBuf> {
 fn missing(link: &Path) -> Option<PathBuf> {
     let path = target(link)?;
     // The nearest folder that exists, without dots and links.
-    let real = path
-        .ancestors()
-        .find_map(|above| fs::canonicalize(above).ok())?;
+    let real = path.ancestors().find_map(|above| canonical(above).ok())?;
     Some(real)
 }
 
@@ -381,6 +409,19 @@ pub(crate) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
     };
     let made = after.found.iter().filter(is_new);
     made.map(|(path, _)| path.clone()).collect()
+}
+
+/// The links that are new to folders which are not searched, as a package manager owns them.
+pub(crate) fn package_links_made<'a>(
+    before: &'a Places,
+    after: &'a Places,
+) -> impl Iterator<Item = &'a PathBuf> {
+    after.package_links.difference(&before.package_links)
+}
+
+/// The ways out of repositories that are new or were replaced.
+pub(crate) fn ways_made(before: &Places, after: &Places) -> BTreeSet<PathBuf> {
+    after.ways.since(&before.ways)
 }
 
 /// Maximum number of places that a message names, and of characters of each.
@@ -431,6 +472,7 @@ fn cut_amid(path: &str) -> String {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::{
         super::place_search::{ListedFolders, guarded},
@@ -464,7 +506,7 @@ mod tests {
         let place = root.join(".vscode");
         let link = |to: &str| std::os::unix::fs::symlink(to, &place).unwrap();
         let number = || {
-            fs::symlink_metadata(&place)
+            FileFacts::itself(&place)
                 .map(|about| number(&about))
                 .unwrap()
         };

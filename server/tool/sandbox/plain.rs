@@ -33,10 +33,12 @@ const RESERVED: &[&str] = &[
     "esac",
     "fi",
     "for",
+    "foreach",
     "function",
     "if",
     "in",
     "namespace",
+    "repeat",
     "select",
     "then",
     "time",
@@ -45,28 +47,42 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Builtins that start a program in their arguments, or read commands from them.
-const STARTING: &[&str] = &[".", "builtin", "command", "eval", "exec", "source", "trap"];
+const STARTING: &[&str] = &[
+    "-",
+    ".",
+    "autoload",
+    "bind",
+    "builtin",
+    "command",
+    "compgen",
+    "complete",
+    "emulate",
+    "enable",
+    "eval",
+    "exec",
+    "fc",
+    "hist",
+    "jobs",
+    "mapfile",
+    "nocorrect",
+    "noglob",
+    "readarray",
+    "sched",
+    "source",
+    "trap",
+    "zmodload",
+];
+
+/// Further builtins that take a word for an element of an array or for a number, and run what its index says:
+/// `printf -v 'a[$(x)]'` in bash, `[ 'a[$(x)]' -eq 1 ]` in others.
+const EVALUATING: &[&str] = &[
+    "[", "break", "continue", "exit", "print", "return", "shift", "test", "ulimit", "umask", "wait",
+];
 
 /// Builtins that change which programs the following commands of a line start.
 const CHANGING: &[&str] = &[
-    "alias",
-    "declare",
-    "enable",
-    "export",
-    "getopts",
-    "hash",
-    "let",
-    "local",
-    "mapfile",
-    "printf",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "shopt",
-    "typeset",
-    "unalias",
-    "unset",
+    "alias", "declare", "export", "getopts", "hash", "let", "local", "printf", "read", "readonly",
+    "set", "shopt", "typeset", "unalias", "unset",
 ];
 
 /// The commands of a plain line. `None` if the line is empty or not plain.
@@ -81,6 +97,16 @@ pub(super) fn commands(line: &str) -> Option<Vec<PlainCommand>> {
     let changes = |command: &PlainCommand| CHANGING.contains(&command.words[0].as_str());
     let is_steady = commands.len() == 1 || !commands.iter().any(changes);
     (!commands.is_empty() && is_steady).then_some(commands)
+}
+
+/// Whether a command is a builtin, in some shell, that may run what one of its words says.
+fn evaluates(words: &[String]) -> bool {
+    let is_element = |word: &String| word.contains('[') && word.contains(['$', '`']);
+    let evaluates = |program: &String| {
+        let mut all = EVALUATING.iter().chain(CHANGING);
+        all.any(|it| it == program)
+    };
+    words.first().is_some_and(evaluates) && words[1..].iter().any(is_element)
 }
 
 struct Reader<'a> {
@@ -140,6 +166,7 @@ impl Reader<'_> {
         let program = command.words.first()?;
         let is_program = !program.is_empty()
             && !program.contains('=')
+            && !evaluates(&command.words)
             && ![RESERVED, STARTING]
                 .iter()
                 .any(|words| words.contains(&program.as_str()));

@@ -123,8 +123,51 @@ fn lines_that_a_shell_may_read_otherwise_are_not_plain() {
         "eval a",
         ". ./a",
         "trap a EXIT",
+        "compgen -C a",
+        "enable -f ./a a",
+        "jobs -x a",
+        "noglob a",
+        "emulate sh -c a",
+        "repeat 2 a",
+        "[ 'a[$(b)]' -eq 1 ]",
+        "print -r 'a[`b`]'",
     ] {
         assert_eq!(commands(line), None, "{line:?}");
+    }
+    // Brackets alone say nothing.
+    for line in [
+        "printf '[%s]' a",
+        "printf '$5'",
+        "test -n '[a]'",
+        "grep 'a[$]' f",
+    ] {
+        assert!(commands(line).is_some(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_line_of_which_a_shell_runs_a_word_is_not_plain() {
+    let bash = Path::new("/bin/bash");
+    for line in [
+        "printf -v 'a[$(>ran)]' 1",
+        "printf -v \"a\"'[`>ran`]' 1",
+        "test -v 'a[$(>ran)]'",
+        "[ -v 'a[$(>ran)]' ]",
+        "read 'a[$(>ran)]'",
+        "declare 'a[$(>ran)]=1'",
+        "let 'a[$(>ran)]=1'",
+        "compgen -C '>ran'",
+        "jobs -x sh -c '>ran'",
+    ] {
+        assert_eq!(commands(line), None, "{line:?}");
+        if bash.exists() {
+            let folder = tempfile::tempdir().unwrap();
+            let mut shell = Command::new(bash);
+            let shell = shell.args(["-c", line]).current_dir(folder.path());
+            let shell = shell.stdout(Stdio::null()).stderr(Stdio::null());
+            shell.stdin(Stdio::null()).status().unwrap();
+            assert!(folder.path().join("ran").exists(), "{line:?} runs nothing");
+        }
     }
 }
 
@@ -339,7 +382,11 @@ fn generate(random: &mut Rng) -> String {
     for _ in 0..random.usize(..7) {
         line.push_str(PIECES[random.usize(..PIECES.len())]);
     }
-    line
+    // What a shell of root's writes stays in the folder of the line.
+    match line.contains('>') {
+        true => line.replace('/', "./"),
+        false => line,
+    }
 }
 
 /// Folders in which a shell runs lines whose programs report their words.

@@ -7,7 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::{open_places::is_program, system::files::FileId};
+use aside_base::{
+    open_places::is_program,
+    system::{
+        files::{FileFacts, FileId},
+        programs::{file_names, is_path},
+    },
+};
 
 /// Number of names from which on a program is one that does by each name another thing, as BusyBox and rustup do.
 const NAMES: usize = 6;
@@ -44,14 +50,16 @@ impl FoundPrograms {
     }
 
     fn find(&self, word: &str) -> Option<FileId> {
-        let file = match word.contains('/') {
-            true => Some(self.folder.join(word)).filter(|file| is_program(file)),
-            false => {
-                let mut files = self.path.iter().map(|folder| folder.join(word));
-                files.find(|file| is_program(file))
-            }
+        let folders = match is_path(word.as_ref()) {
+            true => std::slice::from_ref(&self.folder),
+            false => &self.path[..],
         };
-        let about = fs::metadata(file?).ok()?;
+        let names = file_names(word.as_ref());
+        let files = folders
+            .iter()
+            .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+        let file = files.into_iter().find(|file| is_program(file));
+        let about = FileFacts::at(&file?).ok()?;
         Some(FileId::of(&about))
     }
 
@@ -67,7 +75,7 @@ impl FoundPrograms {
             .filter_map(|folder| fs::read_dir(folder).ok());
         let mut names: HashMap<FileId, usize> = HashMap::new();
         for entry in entries.flatten().flatten() {
-            if let Ok(about) = fs::metadata(entry.path()) {
+            if let Ok(about) = FileFacts::at(&entry.path()) {
                 *names.entry(FileId::of(&about)).or_default() += 1;
             }
         }
@@ -76,6 +84,7 @@ impl FoundPrograms {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

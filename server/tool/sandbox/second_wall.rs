@@ -17,7 +17,7 @@ fn strict() -> Ruleset {
 }
 
 /// Whether the kernel has such rules. Their first versions let no file be moved to another folder and are left alone.
-fn is_known() -> bool {
+pub(crate) fn is_known() -> bool {
     strict().handle_access(AccessFs::Truncate).is_ok()
 }
 

@@ -1,5 +1,7 @@
 //! Tests of what is decided about walls.
 
+use std::fs;
+
 use super::{
     mountinfo::mounts,
     place_search::ListedFolders,

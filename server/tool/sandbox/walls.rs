@@ -1,27 +1,27 @@
 //! The walls of a command: what the user's settings, the protected places and the secrets make of a workspace.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::{OsStr, OsString},
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use super::{
-    Means, Missing, SandboxRules, WallKind, Walls, git, git_named,
+    Means, Missing, SandboxRules, WallKind, Walls,
     layout::{Layout, ReadOnlyPlace},
     mountinfo::{self, MountLine, paths_of},
     mounts::DEVICES,
+    named_pipes::{NamedPipes, named_pipes},
     outside_sockets::{OutsideSockets, outside_sockets},
-    place_search::{ListedFolders, guarded},
-    places::{KnownPlaces, OpenGap, Places},
+    places::Places,
     real, second_wall,
+    secret_links::secret_links,
 };
-use crate::workspace::protected::fixed_above;
 use aside_base::{
     environment,
     homes::{home, homes},
-    secrets::{names, secret_places},
+    secrets::secret_places,
+    system::folders::canonical,
 };
 
 /// Folders that are private to a command.
@@ -67,110 +67,10 @@ impl SandboxRules {
                 false => self.hosts.clone(),
             },
             has_unix: layout.has_unix,
+            repositories: self.repositories(places, &layout.writable),
+            masked: layout.masked_below(),
             kind: WallKind::Sandbox,
         })
-    }
-
-    /// The protected places below the folders that commands can write in, and those that were known before.
-    pub(crate) fn places(
-        &self,
-        root: &Path,
-        known: &KnownPlaces,
-        listed: &ListedFolders,
-    ) -> Places {
-        let writable = self.writable(root);
-        let mut places = Places::default();
-        for folder in &writable {
-            places.merge(guarded(folder, &writable, listed));
-        }
-        for (path, fixed) in known {
-            places.add(path.clone(), *fixed, &writable);
-        }
-        git_named::add(&mut places, root, &writable);
-        let repositories = self.repositories(&places, &writable);
-        let mut kept = Vec::new();
-        for repository in &repositories {
-            let (entries, is_whole) = git::kept(repository);
-            kept.extend(entries);
-            if !is_whole {
-                places.gaps.insert(OpenGap::Many(repository.clone()));
-            }
-        }
-        for place in kept {
-            places.add(place, usize::MAX, &writable);
-        }
-        let all: Vec<PathBuf> = places.paths().cloned().collect();
-        for repository in all.iter().filter(|place| git::is_repository(place)) {
-            let (entries, _) = git::kept(repository);
-            entries.iter().for_each(|entry| places.note_files(entry));
-        }
-        places.note_twofold(&writable);
-        places.note_replaceable(&repositories, &writable);
-        places.bound(&writable);
-        if homes().is_empty() {
-            places.gaps.insert(OpenGap::Homeless);
-        }
-        places
-    }
-
-    /// The protected places before a command runs, after creating those that the command must not create.
-    pub(crate) fn places_before(
-        &self,
-        root: &Path,
-        known: &KnownPlaces,
-        listed: &ListedFolders,
-    ) -> Places {
-        let places = self.places(root, known, listed);
-        let repositories = self.repositories(&places, &self.writable(root));
-        if repositories.is_empty() {
-            return places;
-        }
-        let open: Vec<PathBuf> = repositories
-            .into_iter()
-            .filter(|it| !git::close(it))
-            .collect();
-        let mut places = self.places(root, known, listed);
-        places.gaps.extend(open.into_iter().map(OpenGap::Unclosed));
-        places
-    }
-
-    /// The protected places after a command ran, including those of repositories that no longer look like one.
-    pub(crate) fn places_after(
-        &self,
-        root: &Path,
-        before: &Places,
-        listed: &ListedFolders,
-    ) -> Places {
-        let mut places = self.places(root, &before.known(), listed);
-        let hooks = before.paths().filter(|place| place.ends_with("hooks"));
-        let repositories: Vec<&Path> = hooks.filter_map(|place| place.parent()).collect();
-        let writable = self.writable(root);
-        for kept in repositories.into_iter().flat_map(|it| git::kept(it).0) {
-            places.add(kept, usize::MAX, &writable);
-        }
-        places
-    }
-
-    /// Takes back what commands made in Git repositories that makes Git run programs. Returns the places, each with what
-    /// was done.
-    pub(crate) fn take_back(&self, made: &[PathBuf]) -> BTreeMap<PathBuf, &'static str> {
-        let taken = made.iter().filter_map(|place| {
-            if git::take_away(place) {
-                return Some((place.clone(), "which was taken away again"));
-            }
-            git::disarm(place).then(|| (place.clone(), "without the programs that it would run"))
-        });
-        taken.collect()
-    }
-
-    /// The repositories among these places that commands may write in: all, or those that are writable folders themselves.
-    pub(super) fn repositories(&self, places: &Places, writable: &[PathBuf]) -> Vec<PathBuf> {
-        let is_open = |place: &&PathBuf| self.git || writable.contains(place);
-        let found = places.paths().filter(is_open);
-        found
-            .filter(|place| git::is_repository(place))
-            .cloned()
-            .collect()
     }
 
     pub(super) fn layout(
@@ -195,12 +95,9 @@ impl SandboxRules {
             })
             .filter(|(place, _)| is_writable(place) && !is_above(place));
         self.make_own(is_writable);
-        let fresh = PRIVATE.map(PathBuf::from).into_iter();
-        let fresh: Vec<_> = fresh.filter(|folder| is_real_folder(folder)).collect();
+        let fresh = private();
         let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
-        // Beside a writable folder is what is there, and read-only, wherever the folder lies.
-        let shown = writable.iter().filter_map(|it| top_below(it, &fresh));
-        let shown: Vec<PathBuf> = shown.collect();
+        let shown = shown(&writable, &fresh);
         let is_shown = |place: &PathBuf| shown.iter().any(|it| place.starts_with(it));
         let secrets = secret_places().into_iter();
         let is_private = |place: &Path| {
@@ -213,8 +110,10 @@ impl SandboxRules {
         // The content of a folder that appears empty need not be hidden.
         let hidden: BTreeSet<PathBuf> = secrets
             .chain(self.own.iter().cloned())
-            .filter_map(|place| fs::canonicalize(place).ok())
+            .chain(places.secrets.iter().cloned())
+            .filter_map(|place| canonical(&place).ok())
             .chain(paths)
+            .chain(places.pipes.iter().cloned())
             .flat_map(|place| paths_of(&place, mounts))
             .filter(|place| !is_above(place))
             .filter(|place| is_writable(place) || is_shown(place) || !lies_in_fresh(place))
@@ -258,22 +157,6 @@ impl SandboxRules {
             }
         }
     }
-
-    /// Canonical paths of the folders that commands can write in, the workspace first.
-    pub(super) fn writable(&self, root: &Path) -> Vec<PathBuf> {
-        let real = self
-            .writable
-            .iter()
-            .filter_map(|folder| fs::canonicalize(folder).ok());
-        let open: Vec<PathBuf> = real.chain([root.to_owned()]).collect();
-        let more = self.writable.iter();
-        let more = more.filter_map(|folder| led_safely(folder, &open));
-        let more = more
-            .filter(|folder| folder.is_dir() && folder.parent().is_some() && !is_inside(folder));
-        let repository = self.git.then(|| git::of_worktree(root)).flatten();
-        let own = std::iter::once(root.to_owned());
-        own.chain(repository).chain(more).collect()
-    }
 }
 
 /// The places as they are mounted read-only, but for repositories in which commands may write. They are not looked up
@@ -316,6 +199,30 @@ fn caches(is_writable: impl Fn(&Path) -> bool) -> Vec<(&'static str, PathBuf)> {
         .collect()
 }
 
+/// Notes what walls have to hide besides the places themselves, and what may be missing of that.
+pub(super) fn note_hidden(places: &mut Places, writable: &[PathBuf]) {
+    let NamedPipes { paths, gaps } = named_pipes(&shown(writable, &private()), writable);
+    places.gaps.extend(gaps);
+    places.pipes = paths;
+    let (led, gaps) = secret_links(&secret_places(), &homes());
+    places.gaps.extend(gaps);
+    places.secrets = led;
+}
+
+/// The folders that are private to a command on this machine.
+fn private() -> Vec<PathBuf> {
+    let folders = PRIVATE.map(PathBuf::from).into_iter();
+    folders.filter(|folder| is_real_folder(folder)).collect()
+}
+
+/// The folders of private ones that are shown all the same: beside a writable folder is what is there, and read-only,
+/// wherever it lies.
+fn shown(writable: &[PathBuf], private: &[PathBuf]) -> Vec<PathBuf> {
+    let tops = writable.iter().filter_map(|it| top_below(it, private));
+    let tops: BTreeSet<PathBuf> = tops.collect();
+    tops.into_iter().collect()
+}
+
 /// The topmost folder of a private one that leads to a folder, if that is not the folder itself.
 fn top_below(folder: &Path, private: &[PathBuf]) -> Option<PathBuf> {
     let private = private.iter().find(|it| folder.starts_with(it))?;
@@ -332,41 +239,9 @@ fn fixed(number: u64, fixed: usize) -> ReadOnlyPlace {
     }
 }
 
-/// The folder to which a path leads. None where a link on the way lies in one of the open folders, as a command may have
-/// put it there.
-fn led_safely(path: &Path, open: &[PathBuf]) -> Option<PathBuf> {
-    let is_open = |path: &Path| open.iter().any(|it| path != it && path.starts_with(it));
-    let mut left: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
-    let (mut real, mut links) = (PathBuf::from("/"), LINKS);
-    while let Some(name) = left.pop() {
-        if name == ".." {
-            real.pop();
-            continue;
-        }
-        real.push(name);
-        if let Ok(target) = fs::read_link(&real) {
-            links = links.checked_sub(1).filter(|_| !is_open(&real))?;
-            real.pop();
-            left.extend(target.iter().rev().map(OsStr::to_owned));
-        }
-    }
-    Some(real)
-}
-
-/// Whether a folder lies in a place that is protected or hidden, all of which it would open.
-fn is_inside(folder: &Path) -> bool {
-    let names: Vec<String> = names(folder).collect();
-    let mut above = (1..names.len()).map(|end| &names[..end]);
-    let mut secrets = secret_places()
-        .into_iter()
-        .filter_map(|it| fs::canonicalize(it).ok());
-    above.any(|names| fixed_above(names).is_some())
-        || secrets.any(|secret| folder != secret && folder.starts_with(secret))
-}
-
 /// The place to which a path leads, whether something is there or not, by so many links at most.
 fn led_to(path: &Path, links: usize) -> PathBuf {
-    if let Ok(real) = fs::canonicalize(path) {
+    if let Ok(real) = canonical(path) {
         return real;
     }
     let Some((above, name)) = path.parent().zip(path.file_name()) else {

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    os::fd::OwnedFd,
     sync::{
         Arc, Mutex,
         mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
@@ -11,7 +10,7 @@ use std::{
     thread::{self, available_parallelism},
 };
 
-use aside_base::lock;
+use aside_base::{lock, system::folders::FolderHandle};
 
 use super::{
     super::{
@@ -31,7 +30,7 @@ const AHEAD: usize = 2;
 /// A file that is to be searched.
 struct FoundFile {
     path: String,
-    folder: Arc<OwnedFd>,
+    folder: Arc<FolderHandle>,
     name: OsString,
 }
 

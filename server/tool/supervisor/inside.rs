@@ -22,7 +22,7 @@ use crate::sandbox::{
 };
 
 /// The hidden first argument with which `aside` becomes another program inside the sandbox.
-pub const INSIDE: &str = layout::INSIDE;
+pub(super) const INSIDE: &str = layout::INSIDE;
 
 /// Says that nothing else is mounted than was meant. Where there is a proxy, its socket says that.
 pub(super) const STANDS: [u8; 1] = *b".";
@@ -34,7 +34,7 @@ const OTHER: &[u8] = b"!";
 const UNKNOWN: &str = "/proc/self/mountinfo";
 
 /// Becomes the command in the arguments.
-pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
+pub(super) fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let mut args = args.into_iter().peekable();
     let proxied = args.next_if(|it| it == PROXY).is_some();
     let meant = meant().ok().flatten();

@@ -284,13 +284,14 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     let (Ok(_), Some(method), Some(target)) = (read, request.method, request.path) else {
         return Err(Denial::malformed("the request cannot be read"));
     };
-    let has = |name: &str| {
-        let mut headers = request.headers.iter();
-        headers.any(|it| it.name.eq_ignore_ascii_case(name))
-    };
-    // Programs differ in where such a request ends, so that a second one, for another site, could follow.
-    if has("content-length") && has("transfer-encoding") {
+    // Programs differ in where a request ends that is not clear, so that a second one, for another site, could follow.
+    let lengths = request.headers.iter().filter(|it| says_length(it.name));
+    let lengths: Vec<&httparse::Header<'_>> = lengths.collect();
+    if lengths.len() > 1 {
         return Err(Denial::malformed("it says its length in two ways"));
+    }
+    if !lengths.iter().all(|it| is_clear(it)) {
+        return Err(Denial::malformed("it says its length in an odd way"));
     }
     if method == "CONNECT" {
         let parts = split(target).and_then(|(host, port)| Some((host_of(host)?, port?)));
@@ -332,6 +333,20 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
         port: url.port_or_known_default().unwrap_or(PLAIN),
         first: Some(first),
     })
+}
+
+/// Whether a header says where a request ends.
+fn says_length(name: &str) -> bool {
+    let names = ["content-length", "transfer-encoding"];
+    names.iter().any(|it| it.eq_ignore_ascii_case(name))
+}
+
+/// Whether every program takes a header that says where a request ends for the same.
+fn is_clear(header: &httparse::Header<'_>) -> bool {
+    match header.name.eq_ignore_ascii_case("content-length") {
+        true => !header.value.is_empty() && header.value.iter().all(u8::is_ascii_digit),
+        false => header.value.eq_ignore_ascii_case(b"chunked"),
+    }
 }
 
 /// Whether a header is hop-by-hop, or names the host.
@@ -387,10 +402,21 @@ mod tests {
             "CONNECT http://crates.io:443 HTTP/1.1\r\n\r\n",
             "\u{5}\u{1}\r\n\r\n",
             "POST http://x/ HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: 5\r\ncontent-length: 50\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: 5, 50\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: +5\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length: 0x5\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nContent-Length:\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: identity, chunked\r\n\r\n",
+            "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n",
         ] {
             assert!(text(wrong, "").is_err(), "{wrong}");
         }
         assert!(text(tunnel, "early").is_err());
+        let chunked = "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: Chunked \r\n\r\n";
+        assert!(text(chunked, "0\r\n\r\n").is_ok());
     }
 
     #[test]

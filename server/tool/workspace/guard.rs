@@ -11,7 +11,8 @@ use std::{
 use aside_base::{
     secrets::folded,
     system::{
-        files::{FileId, names},
+        files::{FileFacts, FileId, names},
+        folders::canonical,
         folders::{AsFolder, kind, pass},
     },
 };
@@ -98,7 +99,10 @@ impl Guard {
         if steps.iter().any(is_git_folder) {
             return Ok(Some(Guarded::Git));
         }
-        let homes = self.homes.iter().filter_map(|home| fs::metadata(home).ok());
+        let homes = self
+            .homes
+            .iter()
+            .filter_map(|home| FileFacts::at(home).ok());
         let homes: Vec<FileId> = homes.map(|about| FileId::of(&about)).collect();
         let is_hidden = |step: &Step| {
             let name = step.below.first().map(|name| folded(name));
@@ -111,15 +115,15 @@ impl Guard {
 
     /// Whether a file is one of Aside's own by another name: the target of a link in a folder of Aside's own, or a hard
     /// link to a file there. None if that cannot be told.
-    pub(super) fn owns(&self, about: &fs::Metadata) -> Option<bool> {
+    pub(super) fn owns(&self, about: &FileFacts) -> Option<bool> {
         self.owns_among(about, FILES)
     }
 
-    fn owns_among(&self, about: &fs::Metadata, most: usize) -> Option<bool> {
+    fn owns_among(&self, about: &FileFacts, most: usize) -> Option<bool> {
         let mut files = HashSet::new();
         let mut are_all = true;
         for folder in &self.own {
-            files.extend(fs::metadata(folder).map(|about| FileId::of(&about)));
+            files.extend(FileFacts::at(folder).map(|about| FileId::of(&about)));
             are_all &= collect(folder, LEVELS, names(about) > 1, most, &mut files);
         }
         match files.contains(&FileId::of(about)) {
@@ -141,7 +145,7 @@ fn climb(folder: &impl AsFolder, real: &Path, below: Vec<OsString>) -> io::Resul
     let mut steps: Vec<Step> = Vec::new();
     let mut below = below;
     while steps.len() < DEPTH {
-        let id = FileId::of(&at.metadata()?);
+        let id = FileId::of(&FileFacts::of(&at)?);
         if steps.last().is_some_and(|last| last.id == id) {
             return Ok(steps);
         }
@@ -163,7 +167,7 @@ fn place(path: &Path) -> Option<(FileId, Vec<OsString>)> {
     let mut missing = Vec::new();
     let mut links = 0;
     loop {
-        if let Ok(about) = fs::metadata(&path) {
+        if let Ok(about) = FileFacts::at(&path) {
             missing.reverse();
             return Some((FileId::of(&about), missing));
         }
@@ -190,22 +194,25 @@ fn real_path(folder: &Path, known: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
         Some((above, name)) => {
             let here = real_path(above, known).join(name);
             match fs::read_link(&here) {
-                Ok(_) => here.canonicalize().unwrap_or(here),
+                Ok(_) => canonical(&here).unwrap_or(here),
                 Err(_) => here,
             }
         }
-        None => folder.canonicalize().unwrap_or_else(|_| folder.to_owned()),
+        None => canonical(folder).unwrap_or_else(|_| folder.to_owned()),
     };
     known.insert(folder.to_owned(), real.clone());
     real
 }
+
+/// What stands between two names.
+const SEPARATOR: &[u8] = std::path::MAIN_SEPARATOR_STR.as_bytes();
 
 /// Whether a path is a folder or below it, if both are canonical. Faster than `Path::starts_with`, because each call of
 /// a tool asks this.
 fn lies_in(path: &Path, folder: &Path) -> bool {
     let path = path.as_os_str().as_encoded_bytes();
     let below = path.strip_prefix(folder.as_os_str().as_encoded_bytes());
-    below.is_some_and(|below| below.is_empty() || below.starts_with(b"/"))
+    below.is_some_and(|below| below.is_empty() || below.starts_with(SEPARATOR))
 }
 
 fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -> bool) -> bool {
@@ -220,7 +227,7 @@ fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -
 fn is_git_folder(step: &Step) -> bool {
     let written = step.below.first().map(|name| folded(name));
     let has = |name: &str| {
-        written.as_deref() == Some(&name.to_lowercase()) || kind(&step.folder, name).is_some()
+        written.as_deref() == Some(&*folded(name.as_ref())) || kind(&step.folder, name).is_some()
     };
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
@@ -250,7 +257,7 @@ fn collect(
             if files.len() >= most {
                 return false;
             }
-            match fs::metadata(entry.path()) {
+            match FileFacts::at(&entry.path()) {
                 Ok(about) => drop(files.insert(FileId::of(&about))),
                 Err(error) => are_all &= is_absent(&error),
             }
@@ -281,7 +288,7 @@ mod tests {
         fs::hard_link(at("mine"), at("mine too")).unwrap();
         let guard = Guard::new(vec![at("own"), at("absent")], Vec::new());
         let owns = |name: &str, most| {
-            let about = fs::metadata(at(name)).unwrap();
+            let about = FileFacts::at(&at(name)).unwrap();
             guard.owns_among(&about, most)
         };
         assert_eq!(owns("a", 10), Some(true));

@@ -2,7 +2,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use aside_base::homes::home;
+use aside_base::{
+    homes::home,
+    system::{
+        folders::canonical,
+        names::{strange, with_slashes},
+    },
+};
 
 use super::{
     PathError, Workspace,
@@ -16,7 +22,8 @@ impl Workspace {
         let home = home();
         let ground = NameGround {
             exists: &|path| {
-                let beneath = self.beneath(path);
+                let is_strange = path.to_str().is_some_and(|path| strange(path).is_some());
+                let beneath = self.beneath(path).filter(|_| !is_strange);
                 beneath.is_some_and(|path| self.dir.symlink_metadata(path).is_ok())
             },
             root: &self.path,
@@ -29,6 +36,11 @@ impl Workspace {
                 why,
             },
         })?;
+        if let Some(why) = named.to_str().and_then(strange) {
+            let path = path.to_owned();
+            return Err(PathError::NoName { path, why });
+        }
+        let named = with_slashes(named);
         let inside = self.beneath(&named).ok_or_else(outside)?;
         // A leading `..` can only lead out; later ones are decided by the descriptor.
         if inside.components().next() == Some(Component::ParentDir) {
@@ -51,7 +63,7 @@ impl Workspace {
         let stripped = stripped.or_else(|_| path.strip_prefix(&self.given));
         stripped.ok().or_else(|| {
             // An editor may have reached the root by a link.
-            let is_root = |above: &&Path| above.canonicalize().is_ok_and(|real| real == self.path);
+            let is_root = |above: &&Path| canonical(above).is_ok_and(|real| real == self.path);
             path.strip_prefix(path.ancestors().find(is_root)?).ok()
         })
     }

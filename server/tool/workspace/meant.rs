@@ -171,7 +171,7 @@ fn of_shorthand(name: &str, ground: &NameGround<'_>) -> Option<Result<PathBuf, M
         }
         // The home of somebody else.
         (user, None) if user.starts_with('~') && name.len() > user.len() => None,
-        _ => return is_drive(name).then_some(Err(Meaningless::Outside)),
+        _ => return is_drive_elsewhere(name).then_some(Err(Meaningless::Outside)),
     };
     Some(
         folder
@@ -180,8 +180,11 @@ fn of_shorthand(name: &str, ground: &NameGround<'_>) -> Option<Result<PathBuf, M
     )
 }
 
-/// Whether a name begins with a drive of Windows.
-fn is_drive(name: &str) -> bool {
+/// Whether a name begins with a drive of Windows, where that is no path.
+fn is_drive_elsewhere(name: &str) -> bool {
+    if Path::new(name).is_absolute() {
+        return false;
+    }
     let mut letters = name.chars();
     let drive = letters
         .next()

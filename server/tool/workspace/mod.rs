@@ -18,8 +18,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::{MAIN_SEPARATOR, Path, PathBuf},
     sync::Arc,
 };
 
@@ -34,7 +33,7 @@ use aside_base::{
     incoming::PresentFile,
     secrets,
     system::{
-        files::cautious_inside,
+        files::{FileFacts, cautious_inside, read_at},
         folders::{AsFolder, open_file, real_path},
     },
     under_way::FilesUnderWay,
@@ -177,9 +176,25 @@ impl From<PathError> for String {
 /// The `file://` URI of an absolute path.
 #[must_use]
 pub fn file_uri(path: &Path) -> String {
+    match MAIN_SEPARATOR {
+        '/' => uri_of(path.as_os_str().as_encoded_bytes()),
+        _ => uri_of(path_in_uri(&path.to_string_lossy()).as_bytes()),
+    }
+}
+
+/// A path of Windows as it stands in a URI: with the letter of its drive behind a slash, or that of another computer.
+fn path_in_uri(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    match path.strip_prefix("//") {
+        Some(of_computer) => of_computer.to_owned(),
+        None => format!("/{path}"),
+    }
+}
+
+fn uri_of(path: &[u8]) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let mut uri = String::from("file://");
-    for byte in path.as_os_str().as_encoded_bytes() {
+    for byte in path {
         if plain(*byte) {
             uri.push(char::from(*byte));
         } else {
@@ -339,14 +354,16 @@ impl Workspace {
         if names::is_own(&inside) || names::is_own(Path::new(&real)) {
             return Err(protected());
         }
-        let opened = old.as_ref().map(|old| old.file.metadata());
+        let opened = old.as_ref().map(|old| FileFacts::of(&old.file));
         let opened = opened.transpose().map_err(|error| refusal(path, &error))?;
         let owned = opened.as_ref().map(|about| self.guard.owns(about));
         let owned = owned.unwrap_or(Some(false));
         if owned == Some(true) {
             return Err(protected());
         }
-        let guarded = opened.and_then(|about| protection::reason(&real, &about, &self.path));
+        let guarded = opened
+            .zip(old.as_ref())
+            .and_then(|(about, old)| protection::reason(&real, &about, &old.file, &self.path));
         let doubt = owned.is_none().then(|| {
             let path = short_line(&real, 80);
             format!("{path} may be a file of Aside's own, which cannot all be compared with it")
@@ -511,7 +528,7 @@ impl OpenedFile {
     pub fn media(&mut self) -> Result<Option<(MediaType, Vec<u8>)>, PathError> {
         let mut beginning = [0; 16];
         let failed = |error| refusal(&self.path, &error);
-        let read = self.file.read_at(&mut beginning, 0).map_err(failed)?;
+        let read = read_at(&self.file, &mut beginning, 0).map_err(failed)?;
         let size = self.file.metadata().map_err(failed)?.len();
         let found = MediaType::of(&beginning[..read]);
         match found.filter(|found| size <= found.most().min(MAX_FILE)) {
@@ -586,7 +603,10 @@ fn check_type(path: &str, metadata: &cap_std::fs::Metadata) -> Result<(), PathEr
 
 fn text_path(path: &str, real: &Path) -> Result<String, PathError> {
     let why = || "its real name is not UTF-8".to_owned();
-    let text = real.to_str().map(str::to_owned);
+    let text = real.to_str().map(|text| match MAIN_SEPARATOR {
+        '/' => text.to_owned(),
+        other => text.replace(other, "/"),
+    });
     text.ok_or_else(|| PathError::Failed {
         path: path.to_owned(),
         why: why(),
@@ -611,4 +631,5 @@ fn refusal(path: &str, error: &io::Error) -> PathError {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

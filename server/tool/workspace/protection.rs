@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use aside_base::{
-    system::files::{FileId, is_of_another, is_read_only, may_write, names},
+    system::files::{FileFacts, FileId, is_of_another, is_read_only, may_write, names},
     visible::short_line,
 };
 
@@ -11,16 +11,25 @@ use aside_base::{
 const ENTRIES: usize = 100_000;
 
 /// The reason for a prompt before a file is changed that its owner protects, or that is a file of other places too.
-pub(super) fn reason(real: &str, about: &fs::Metadata, root: &Path) -> Option<String> {
+pub(super) fn reason(
+    real: &str,
+    about: &FileFacts,
+    file: &fs::File,
+    root: &Path,
+) -> Option<String> {
     let path = short_line(real, 80);
     let elsewhere = names(about) > 1 && names_below(root, FileId::of(about)) < names(about);
     let reasons = [
         is_read_only(about).then(|| format!("{path} is read-only")),
         // A file that only its owner may write can be replaced all the same.
-        is_of_another(about).then(|| match may_write(&root.join(real)) {
-            true => format!("{path} belongs to another user"),
-            false => format!("{path} belongs to another user, and a changed one would be yours"),
-        }),
+        is_of_another(file)
+            .unwrap_or(true)
+            .then(|| match may_write(&root.join(real)) {
+                true => format!("{path} belongs to another user"),
+                false => {
+                    format!("{path} belongs to another user, and a changed one would be yours")
+                }
+            }),
         elsewhere.then(|| format!("{path} is also a file outside the workspace, by another name")),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
@@ -36,7 +45,7 @@ fn names_below(root: &Path, file: FileId) -> u64 {
             if left == 0 {
                 return found;
             }
-            let Ok(about) = entry.metadata() else {
+            let Ok(about) = FileFacts::entry(&entry) else {
                 continue;
             };
             if about.is_dir() {

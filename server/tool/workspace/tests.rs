@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::symlink};
 
-use aside_base::system::files::{FileId, Likeness};
+use aside_base::system::files::{FileFacts, FileId, Likeness};
 use tempfile::TempDir;
 
 use super::*;
@@ -485,7 +485,7 @@ fn a_file_stays_what_it_is_besides_its_text() {
         fs::create_dir(ground.at(name)).unwrap();
         fs::write(&at, "one").unwrap();
         change(&at);
-        let (before, number) = (likeness(&at), FileId::of(&fs::metadata(&at).unwrap()));
+        let (before, number) = (likeness(&at), FileId::of(&FileFacts::at(&at).unwrap()));
         let text = "two, and more of it";
         let written = ground
             .workspace
@@ -493,7 +493,7 @@ fn a_file_stays_what_it_is_besides_its_text() {
         written.unwrap_or_else(|why| panic!("{name}: {why}"));
         assert_eq!(likeness(&at), before, "{name}");
         if before.names > 1 {
-            assert_eq!(FileId::of(&fs::metadata(&at).unwrap()), number, "{name}");
+            assert_eq!(FileId::of(&FileFacts::at(&at).unwrap()), number, "{name}");
         }
         let shorter = ground
             .workspace

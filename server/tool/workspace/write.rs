@@ -1,10 +1,11 @@
 //! Writes of whole files, and only over the expected content.
 
-use std::{io, path::Path};
+use std::{fs::File, io, path::Path};
 
 use aside_base::{
     digest::sha256,
     incoming::{FilePlace, Incoming, PresentFile},
+    system::folders::{self, EntryKind},
 };
 use cap_std::fs::Dir;
 
@@ -73,11 +74,11 @@ impl Workspace {
     fn parent(&self, path: &str) -> Result<(Dir, String), PathError> {
         let refuse = |error: io::Error| refusal(path, &error);
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-        if folder != "." {
-            self.dir.create_dir_all(folder).map_err(refuse)?;
-        }
-        let dir = self.dir.open_dir(folder).map_err(refuse)?;
-        // A link that was put in the way meanwhile leads elsewhere.
+        let dir = self.made(folder).map_err(|error| match error.kind() {
+            // A link was put in the way meanwhile.
+            io::ErrorKind::NotADirectory => PathError::Stale(path.to_owned()),
+            _ => refuse(error),
+        })?;
         let real = self.path_of(path, &dir)?;
         if Path::new(&real)
             != Path::new(folder)
@@ -89,5 +90,31 @@ impl Workspace {
         // The check by path is repeated on the opened folder.
         self.may_write(path, &dir, vec![name.into()])?;
         Ok((dir, name.to_owned()))
+    }
+
+    /// Opens a folder at a real path from the root, and makes what is missing of it. No link is followed, so that nothing
+    /// is made elsewhere.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotADirectory`] if there is a link on the way, or a file.
+    fn made(&self, folder: &str) -> io::Result<Dir> {
+        let mut dir = self.dir.try_clone()?;
+        for name in folder.split('/').filter(|name| *name != ".") {
+            let opened = folders::open(&dir, name).or_else(|error| {
+                match folders::kind(&dir, name) {
+                    None => {}
+                    Some(EntryKind::Link | EntryKind::Other) => {
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
+                    Some(_) => return Err(error),
+                }
+                match dir.create_dir(name) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    _ => folders::open(&dir, name),
+                }
+            });
+            dir = Dir::from_std_file(File::from(opened?));
+        }
+        Ok(dir)
     }
 }

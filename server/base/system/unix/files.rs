@@ -3,8 +3,9 @@
 use std::{
     collections::BTreeMap,
     ffi::CString,
-    fs::{DirBuilder, File, Metadata, OpenOptions, Permissions},
+    fs::{DirBuilder, DirEntry, File, Metadata, OpenOptions, Permissions},
     io,
+    ops::Deref,
     os::{
         fd::AsFd,
         unix::fs::{
@@ -55,6 +56,52 @@ pub fn for_user_alone(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
+/// What the system tells of a file or folder. Beside the metadata it has what not every system tells with them.
+#[derive(Clone, Debug)]
+pub struct FileFacts(Metadata);
+
+impl FileFacts {
+    /// What lies at a path; links are followed.
+    ///
+    /// # Errors
+    /// If there is nothing, or the system does not tell.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        path.metadata().map(Self)
+    }
+
+    /// The same, and of a link the link itself.
+    ///
+    /// # Errors
+    /// As of [`FileFacts::at`].
+    pub fn itself(path: &Path) -> io::Result<Self> {
+        path.symlink_metadata().map(Self)
+    }
+
+    /// An entry of a folder, a link itself.
+    ///
+    /// # Errors
+    /// As of [`FileFacts::at`].
+    pub fn entry(entry: &DirEntry) -> io::Result<Self> {
+        entry.metadata().map(Self)
+    }
+
+    /// An open file or folder.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(Self)
+    }
+}
+
+impl Deref for FileFacts {
+    type Target = Metadata;
+
+    fn deref(&self) -> &Metadata {
+        &self.0
+    }
+}
+
 /// The identity of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
@@ -65,7 +112,7 @@ pub struct FileId {
 impl FileId {
     /// The identity of the file that this is about.
     #[must_use]
-    pub fn of(about: &Metadata) -> Self {
+    pub fn of(about: &FileFacts) -> Self {
         Self {
             device: about.dev(),
             number: about.ino(),
@@ -73,28 +120,64 @@ impl FileId {
     }
 }
 
+/// The number of the file system that a file lies in.
+#[must_use]
+pub fn file_system(about: &FileFacts) -> u64 {
+    about.dev()
+}
+
 /// The number of names that a file has.
 #[must_use]
-pub fn names(about: &Metadata) -> u64 {
+pub fn names(about: &FileFacts) -> u64 {
     about.nlink()
 }
 
 /// The number of a file in its file system, which no other file has at the same time.
 #[must_use]
-pub fn number(about: &Metadata) -> u64 {
+pub fn number(about: &FileFacts) -> u64 {
     about.ino()
 }
 
-/// The time of the last change of a file, in seconds and nanoseconds.
+/// The time at which the content of a file was last changed, as it says, in seconds and nanoseconds.
 #[must_use]
-pub fn changed(about: &Metadata) -> (i64, i64) {
+pub fn changed(about: &FileFacts) -> (i64, i64) {
     (about.mtime(), about.mtime_nsec())
+}
+
+/// The time of the last change of any kind, which no program can set, in seconds and nanoseconds.
+#[must_use]
+pub fn touched(about: &FileFacts) -> (i64, i64) {
+    (about.ctime(), about.ctime_nsec())
+}
+
+/// The permissions of a file as a number, which is another one after each change of them.
+#[must_use]
+pub fn mode(about: &FileFacts) -> u32 {
+    about.mode()
+}
+
+/// The permissions that a number stands for; none where a system has no such numbers.
+#[must_use]
+pub fn permissions(mode: u32) -> Option<Permissions> {
+    Some(Permissions::from_mode(mode & 0o777))
+}
+
+/// Makes a file or folder that is there accessible to the user alone.
+///
+/// # Errors
+/// If its permissions cannot be changed.
+pub fn keep_for_user(path: &Path) -> io::Result<()> {
+    let mode = match path.metadata()?.is_dir() {
+        true => 0o700,
+        false => 0o600,
+    };
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 /// The time at which a file came into being: that of its birth where the file system keeps that, else of its last change.
 /// None for a folder without a birth, which changes with its content.
 #[must_use]
-pub fn born(about: &Metadata) -> Option<SystemTime> {
+pub fn born(about: &FileFacts) -> Option<SystemTime> {
     let changed = || {
         let seconds = u64::try_from(about.ctime()).ok()?;
         let part = u64::try_from(about.ctime_nsec()).ok()?;
@@ -110,7 +193,7 @@ pub fn born(about: &Metadata) -> Option<SystemTime> {
 
 /// Whether this is a pipe.
 #[must_use]
-pub fn is_pipe(about: &Metadata) -> bool {
+pub fn is_pipe(about: &FileFacts) -> bool {
     about.file_type().is_fifo()
 }
 
@@ -120,6 +203,20 @@ pub fn is_pipe(about: &Metadata) -> bool {
 /// If the file cannot be read, or ends before.
 pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(bytes, at)
+}
+
+/// Opens a file to append to it, and to cut it off.
+pub fn appending(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.append(true)
+}
+
+/// Hands bytes to the system in one call, to append them to a file that was opened for that, and returns the number of
+/// those that it took.
+///
+/// # Errors
+/// If the system takes none.
+pub fn append_once(file: &File, bytes: &[u8]) -> io::Result<usize> {
+    write_once(file, bytes)
 }
 
 /// Hands bytes to the system in one call, and returns the number of those that it took.
@@ -283,7 +380,7 @@ pub fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
 
 /// Whether a file is read-only by its mode, whoever asks.
 #[must_use]
-pub fn is_read_only(about: &Metadata) -> bool {
+pub fn is_read_only(about: &FileFacts) -> bool {
     let is_own = about.uid() == rustix::process::geteuid().as_raw();
     about.mode() & 0o222 == 0 || (is_own && about.mode() & 0o200 == 0)
 }
@@ -296,8 +393,65 @@ pub fn may_write(path: &Path) -> bool {
 
 /// Whether a file is another user's. To the system's own user, who may write each file and leaves its owner as it is,
 /// none is.
-#[must_use]
-pub fn is_of_another(about: &Metadata) -> bool {
+///
+/// # Errors
+/// If its owner cannot be told.
+pub fn is_of_another(file: &File) -> io::Result<bool> {
     let user = rustix::process::geteuid();
-    !user.is_root() && about.uid() != user.as_raw()
+    Ok(!user.is_root() && file.metadata()?.uid() != user.as_raw())
+}
+
+/// Whether a file or folder belongs to the user of this process.
+#[must_use]
+pub fn is_own(path: &Path) -> bool {
+    let user = rustix::process::getuid().as_raw();
+    path.symlink_metadata()
+        .is_ok_and(|about| about.uid() == user)
+}
+
+/// Whether an open file may decide what this user's programs do: for root, none of another user may.
+///
+/// # Errors
+/// If its owner cannot be told.
+pub fn may_decide(file: &File) -> io::Result<bool> {
+    let owner = file.metadata()?.uid();
+    Ok(!rustix::process::geteuid().is_root() || owner == 0)
+}
+
+/// Makes an unnamed file, which is gone with its last user.
+///
+/// # Errors
+/// If the system has no room for one.
+pub fn unnamed() -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        Ok(memfd_create("unnamed", MemfdFlags::CLOEXEC)?.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    tempfile::tempfile()
+}
+
+/// Reads at most so many bytes from a place of a file, and returns how many these are.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    file.read_at(bytes, at)
+}
+
+/// Gives a new file in a folder the name of another one there, whose place it takes at once.
+///
+/// # Errors
+/// If the other one cannot be replaced.
+pub fn replace_in(folder: &cap_std::fs::Dir, new: &str, name: &str) -> io::Result<()> {
+    folder.rename(new, folder, name)
+}
+
+/// Gives a new file the path of another one, whose place it takes at once.
+///
+/// # Errors
+/// If the other one cannot be replaced.
+pub fn replace(new: &Path, path: &Path) -> io::Result<()> {
+    std::fs::rename(new, path)
 }

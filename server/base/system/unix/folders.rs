@@ -5,25 +5,30 @@ use std::{
     fs::File,
     io,
     os::{fd::OwnedFd, unix::ffi::OsStringExt},
-    path::PathBuf,
+    path::{Component, Path, PathBuf},
 };
 
 pub use std::os::fd::AsFd as AsFolder;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
+    io::Errno,
+};
 
 use super::files::CAUTIOUS;
 
 /// An open folder.
 pub type FolderHandle = OwnedFd;
 
-/// The kind of an entry of a folder. A link is neither a file nor a folder.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
     /// A folder.
     Folder,
+    /// A link, wherever it leads.
+    Link,
     /// Anything else.
     Other,
 }
@@ -33,6 +38,7 @@ impl EntryKind {
         match kind {
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Folder,
+            FileType::Symlink => Self::Link,
             _ => Self::Other,
         }
     }
@@ -99,6 +105,116 @@ pub fn entries(folder: &impl AsFolder, most: usize) -> io::Result<Vec<(OsString,
         entries.push((name, kind));
     }
     Ok(entries)
+}
+
+/// The entries of a folder that is no link, one after the other, in the order of the file system. An entry that the
+/// folder does not tell the kind of is looked at.
+///
+/// # Errors
+/// If the folder cannot be opened.
+pub fn listed(
+    folder: &Path,
+) -> io::Result<impl Iterator<Item = io::Result<(OsString, EntryKind)>> + use<>> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let listed = Dir::new(rustix::fs::open(folder, flags, Mode::empty())?)?;
+    let folder = folder.to_owned();
+    let is_other = |name: &[u8]| !matches!(name, b"." | b"..");
+    Ok(listed.filter_map(move |entry| {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => return Some(Err(error.into())),
+        };
+        let name = Some(entry.file_name().to_bytes()).filter(|name| is_other(name))?;
+        let name = OsString::from_vec(name.to_vec());
+        let kind = match entry.file_type() {
+            FileType::Unknown => kind(&CWD, folder.join(&name)).unwrap_or(EntryKind::Other),
+            kind => EntryKind::of(kind),
+        };
+        Some(Ok((name, kind)))
+    }))
+}
+
+/// Whether an error says that there is no folder, or something else in its place.
+#[must_use]
+pub fn is_no_folder(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP]
+        .into_iter()
+        .any(is)
+}
+
+/// Opens a folder. No link on the way to it is followed: another program may have exchanged a folder for one.
+///
+/// # Errors
+/// If the path is not absolute, or a part of it is no folder.
+pub fn open_plainly(path: &Path) -> io::Result<FolderHandle> {
+    let flags = PASSED | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open("/", flags, Mode::empty())?;
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => folder = openat(&folder, name, flags, Mode::empty())?,
+            Component::RootDir => {}
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+    Ok(folder)
+}
+
+/// Makes a folder in a folder.
+///
+/// # Errors
+/// If it cannot be made; of the kind [`io::ErrorKind::AlreadyExists`] where there is something.
+pub fn make(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<()> {
+    Ok(mkdirat(at, name.as_ref(), Mode::from_raw_mode(0o777))?)
+}
+
+/// Makes a new file in a folder, for writing.
+///
+/// # Errors
+/// As of [`make`].
+pub fn make_file(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<File> {
+    let makes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(at, name.as_ref(), makes, Mode::from_raw_mode(0o666))?.into())
+}
+
+/// Takes a file or a link out of a folder.
+///
+/// # Errors
+/// If there is none, or it cannot be taken out.
+pub fn remove_file(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<()> {
+    Ok(unlinkat(at, name.as_ref(), AtFlags::empty())?)
+}
+
+/// Gives an entry of a folder another name there.
+///
+/// # Errors
+/// If it cannot be given.
+pub fn rename(
+    at: &impl AsFolder,
+    name: impl AsRef<OsStr>,
+    to: impl AsRef<OsStr>,
+) -> io::Result<()> {
+    Ok(renameat(at, name.as_ref(), at, to.as_ref())?)
+}
+
+/// The path without links, dots and other names of the same.
+///
+/// # Errors
+/// If there is nothing at the path.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
+/// The name that bytes stand for, as a program wrote them into a file.
+#[must_use]
+pub fn name_of(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}
+
+/// The topmost folder, from which every program can start.
+#[must_use]
+pub fn topmost() -> PathBuf {
+    PathBuf::from("/")
 }
 
 /// The real path of an open file or folder, from the kernel.

@@ -4,12 +4,16 @@
 //! library, or a child that inherits the descriptors, would break the framing.
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{
     fs::{File, read_dir},
-    io,
-    os::unix::fs::MetadataExt,
+    io::{self, PipeReader, PipeWriter},
+    os::{
+        fd::OwnedFd,
+        unix::{fs::MetadataExt, net::UnixStream},
+    },
 };
 
 use rustix::{
@@ -17,6 +21,9 @@ use rustix::{
     io::fcntl_dupfd_cloexec,
     stdio,
 };
+
+/// An open stream that is handed to a child.
+pub type OwnedStream = OwnedFd;
 
 /// Lowest number for moved descriptors, above those that programs use by convention.
 const FIRST_MOVED: i32 = 64;
@@ -79,6 +86,35 @@ pub fn stdin_is_shared() -> bool {
         (its.dev(), its.ino()) == (own.st_dev, own.st_ino)
     };
     of_parent.ok().zip(own.ok()).is_some_and(same)
+}
+
+/// Descriptors that an event loop takes as it starts, and some more.
+const LOOP_DESCRIPTORS: usize = 8;
+
+/// Looks whether there are descriptors for an event loop, which panics where it gets some and not all.
+///
+/// # Errors
+/// What the system says where it gives none.
+pub fn look_for_descriptors() -> io::Result<()> {
+    let pairs: io::Result<Vec<_>> = (0..LOOP_DESCRIPTORS / 2)
+        .map(|_| UnixStream::pair())
+        .collect();
+    pairs.map(drop)
+}
+
+/// Keeps children from inheriting standard streams that they are not given. None does here.
+pub fn keep_from_children() {}
+
+/// The end of a pipe as the output of a child, which is read like others.
+#[must_use]
+pub fn as_output(pipe: PipeReader) -> std::process::ChildStdout {
+    OwnedFd::from(pipe).into()
+}
+
+/// The end of a pipe as the input of a child, which is written like others.
+#[must_use]
+pub fn as_input(pipe: PipeWriter) -> std::process::ChildStdin {
+    OwnedFd::from(pipe).into()
 }
 
 /// Closes all descriptors but 0, 1 and 2, such as those inherited from an editor or a shell. Call it in a process that

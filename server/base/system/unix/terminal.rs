@@ -2,8 +2,9 @@
 
 use std::{
     fs::File,
-    io::{self, PipeReader, Write},
+    io::{self, PipeReader, PipeWriter, Read, Write},
     os::fd::AsFd,
+    process::Stdio,
     time::Duration,
 };
 
@@ -22,10 +23,69 @@ const PASTES_ON: &str = "\x1b[?2004h";
 /// Turns bracketed paste off.
 const PASTES_OFF: &str = "\x1b[?2004l";
 
+/// The terminal of this process: what is typed, and what is shown.
+#[derive(Debug)]
+pub struct Tty(File);
+
+/// Opens the terminal of this process.
+///
+/// # Errors
+/// If it has none.
+pub fn open() -> io::Result<Tty> {
+    let mut options = File::options();
+    options.read(true).write(true).open("/dev/tty").map(Tty)
+}
+
+impl From<File> for Tty {
+    fn from(file: File) -> Self {
+        Self(file)
+    }
+}
+
+impl Tty {
+    /// Another descriptor of the same terminal.
+    ///
+    /// # Errors
+    /// If the system has no descriptor left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// The terminal as the output of a child.
+    ///
+    /// # Errors
+    /// As of [`Tty::try_clone`].
+    pub fn as_output(&self) -> io::Result<Stdio> {
+        Ok(self.0.try_clone()?.into())
+    }
+
+    /// The columns and rows; none of both where it is no terminal.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        size(&self.0)
+    }
+}
+
+impl Read for Tty {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Changes the modes of the terminal until dropped.
 #[derive(Debug)]
 pub struct TypingModes {
-    tty: File,
+    tty: Tty,
     before: Termios,
     kind: TypingKind,
 }
@@ -62,14 +122,14 @@ impl KeptModes {
     ///
     /// # Errors
     /// If the file is no terminal.
-    pub fn of(tty: &File) -> io::Result<Self> {
-        Ok(Self(tcgetattr(tty)?))
+    pub fn of(tty: &Tty) -> io::Result<Self> {
+        Ok(Self(tcgetattr(&tty.0)?))
     }
 
     /// Sets them again, unless the terminal is another's now.
-    pub fn restore(&self, tty: &File) {
+    pub fn restore(&self, tty: &Tty) {
         if !is_in_background(tty) {
-            let _ = tcsetattr(tty, OptionalActions::Now, &self.0);
+            let _ = tcsetattr(&tty.0, OptionalActions::Now, &self.0);
         }
     }
 }
@@ -87,7 +147,7 @@ impl TypingModes {
     ///
     /// # Errors
     /// Fails if the file is not a terminal or the terminal was closed.
-    pub fn unseen(tty: &File) -> io::Result<Self> {
+    pub fn unseen(tty: &Tty) -> io::Result<Self> {
         Self::begin(tty, TypingKind::Unseen, |modes| {
             modes.local_modes.remove(LocalModes::ECHO);
             modes.local_modes.insert(LocalModes::ECHONL);
@@ -99,14 +159,14 @@ impl TypingModes {
     ///
     /// # Errors
     /// Like [`TypingModes::unseen`].
-    pub fn edited(tty: &File) -> io::Result<Self> {
+    pub fn edited(tty: &Tty) -> io::Result<Self> {
         let begun = Self::begin(tty, TypingKind::Edited, |modes| {
             let off = LocalModes::ECHO | LocalModes::ICANON | LocalModes::IEXTEN;
             modes.local_modes.remove(off);
             modes.special_codes[SpecialCodeIndex::VMIN] = 1;
             modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         })?;
-        (&begun.tty).write_all(PASTES_ON.as_bytes())?;
+        (&begun.tty.0).write_all(PASTES_ON.as_bytes())?;
         Ok(begun)
     }
 
@@ -115,7 +175,7 @@ impl TypingModes {
     ///
     /// # Errors
     /// Like [`TypingModes::unseen`].
-    pub fn idle(tty: &File) -> io::Result<Option<Self>> {
+    pub fn idle(tty: &Tty) -> io::Result<Option<Self>> {
         if is_in_background(tty) {
             return Ok(None);
         }
@@ -126,8 +186,8 @@ impl TypingModes {
         .map(Some)
     }
 
-    fn begin(tty: &File, kind: TypingKind, change: impl FnOnce(&mut Termios)) -> io::Result<Self> {
-        let before = tcgetattr(tty)?;
+    fn begin(tty: &Tty, kind: TypingKind, change: impl FnOnce(&mut Termios)) -> io::Result<Self> {
+        let before = tcgetattr(&tty.0)?;
         let mut modes = before.clone();
         change(&mut modes);
         let begun = Self {
@@ -135,7 +195,7 @@ impl TypingModes {
             before,
             kind,
         };
-        tcsetattr(tty, OptionalActions::Now, &modes)?;
+        tcsetattr(&tty.0, OptionalActions::Now, &modes)?;
         Ok(begun)
     }
 }
@@ -147,13 +207,13 @@ impl Drop for TypingModes {
             return;
         }
         if self.kind == TypingKind::Edited {
-            let _ = self.tty.write_all(PASTES_OFF.as_bytes());
+            let _ = self.tty.0.write_all(PASTES_OFF.as_bytes());
         }
         if self.kind != TypingKind::Idle {
             // A half-typed secret must not reach the next reader of the terminal.
-            let _ = tcflush(&self.tty, QueueSelector::IFlush);
+            let _ = tcflush(&self.tty.0, QueueSelector::IFlush);
         }
-        let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
+        let _ = tcsetattr(&self.tty.0, OptionalActions::Now, &self.before);
     }
 }
 
@@ -167,22 +227,22 @@ pub fn size(of: impl AsFd) -> (usize, usize) {
 ///
 /// # Errors
 /// If the terminal is gone.
-pub fn drop_typed(tty: &File) -> io::Result<()> {
-    Ok(tcflush(tty, QueueSelector::IFlush)?)
+pub fn drop_typed(tty: &Tty) -> io::Result<()> {
+    Ok(tcflush(&tty.0, QueueSelector::IFlush)?)
 }
 
 /// Whether something was typed and not read.
 #[must_use]
-pub fn has_typed(tty: &File) -> bool {
-    ioctl_fionread(tty).is_ok_and(|count| count > 0)
+pub fn has_typed(tty: &Tty) -> bool {
+    ioctl_fionread(&tty.0).is_ok_and(|count| count > 0)
 }
 
 /// Whether nobody is at the other end. Reading then returns the same as Ctrl-D: nothing.
 ///
 /// # Errors
 /// If the system cannot tell.
-pub fn is_hung_up(tty: &File) -> io::Result<bool> {
-    let mut watched = [PollFd::new(tty, PollFlags::empty())];
+pub fn is_hung_up(tty: &Tty) -> io::Result<bool> {
+    let mut watched = [PollFd::new(&tty.0, PollFlags::empty())];
     poll(&mut watched, Some(&Timespec::default()))?;
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     Ok(watched[0].revents().intersects(gone))
@@ -191,7 +251,7 @@ pub fn is_hung_up(tty: &File) -> io::Result<bool> {
 /// The reason why a wait for a terminal ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// The pipe has bytes.
+    /// Somebody woke this side.
     Woken,
     /// Something was typed.
     Typed,
@@ -199,14 +259,48 @@ pub enum WaitEnd {
     TimeUp,
 }
 
-/// Waits for bytes in a pipe, for typing where a terminal is given, and for so long at most.
+/// Both sides of a call to wake up: the one that is woken, and the one that wakes.
+///
+/// # Errors
+/// If the system has no descriptor left.
+pub fn waking() -> io::Result<(Woken, Waker)> {
+    let (woken, wakes) = io::pipe()?;
+    Ok((Woken(woken), Waker(wakes)))
+}
+
+/// The side that is woken.
+#[derive(Debug)]
+pub struct Woken(PipeReader);
+
+/// The side that wakes.
+#[derive(Debug)]
+pub struct Waker(PipeWriter);
+
+impl Woken {
+    /// Waits to be woken again. More calls than are taken here only wake it once more.
+    ///
+    /// # Errors
+    /// If the system does not let it.
+    pub fn again(&self) -> io::Result<()> {
+        (&self.0).read(&mut [0; 64]).map(drop)
+    }
+}
+
+impl Waker {
+    /// Wakes the other side, until it waits again.
+    pub fn wake(&self) {
+        let _ = (&self.0).write_all(&[0]);
+    }
+}
+
+/// Waits to be woken, for typing where a terminal is given, and for so long at most.
 ///
 /// # Errors
 /// If the system cannot wait.
-pub fn wait(pipe: &PipeReader, tty: Option<&File>, most: Option<Duration>) -> io::Result<WaitEnd> {
+pub fn wait(woken: &Woken, tty: Option<&Tty>, most: Option<Duration>) -> io::Result<WaitEnd> {
     let most = most.and_then(|most| Timespec::try_from(most).ok());
-    let mut watched = vec![PollFd::new(pipe, PollFlags::IN)];
-    watched.extend(tty.map(|tty| PollFd::new(tty, PollFlags::IN)));
+    let mut watched = vec![PollFd::new(&woken.0, PollFlags::IN)];
+    watched.extend(tty.map(|tty| PollFd::new(&tty.0, PollFlags::IN)));
     loop {
         return match poll(&mut watched, most.as_ref()) {
             Ok(0) => Ok(WaitEnd::TimeUp),
@@ -221,6 +315,6 @@ pub fn wait(pipe: &PipeReader, tty: Option<&File>, most: Option<Duration>) -> io
 /// Whether this process is in the background of its terminal, which then is another's: reading from it or changing its
 /// modes would disturb that one.
 #[must_use]
-pub fn is_in_background(tty: &File) -> bool {
-    tcgetpgrp(tty).is_ok_and(|foreground| foreground != getpgrp())
+pub fn is_in_background(tty: &Tty) -> bool {
+    tcgetpgrp(&tty.0).is_ok_and(|foreground| foreground != getpgrp())
 }

@@ -1,5 +1,6 @@
 //! `session/new`, `session/load` and other methods on a session as a whole.
 
+use aside_base::system::folders::canonical;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -293,7 +294,7 @@ fn absolute(cwd: &Path) -> Result<PathBuf> {
     if !cwd.is_absolute() {
         return Err(invalid("cwd is not an absolute path"));
     }
-    Ok(cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()))
+    Ok(canonical(cwd).unwrap_or_else(|_| cwd.to_owned()))
 }
 
 /// A page of the list and its cursor, which holds the time and id of the last entry.

@@ -4,9 +4,9 @@ use aside_config::SourceFile;
 use aside_config::Sources;
 use aside_config::import::ImportedServer;
 use aside_config::import::import;
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
-use aside_base::{private, regular, visible::one_line};
+use aside_base::{private, regular, system::folders::canonical, visible::one_line};
 use toml::{Table, Value};
 
 use crate::{
@@ -211,6 +211,6 @@ fn check(own: &Path, after: &str) -> Result<(), CommandFailure> {
 /// Replaces a file as a whole.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     // A symbolic link to the file stays a link.
-    let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let file = &canonical(file).unwrap_or_else(|_| file.to_owned());
     private::replace(file, text.as_bytes())
 }

@@ -3,6 +3,8 @@
 mod typed;
 
 use std::{
+    fs::File,
+    io::Read,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -64,7 +66,7 @@ impl Person {
         let notes = Notes::default();
         let lines = lines(notes.clone(), moves);
         let (terminal, answers) = Terminal::on(
-            tty.try_clone().expect("a copy"),
+            tty.try_clone().expect("a copy").into(),
             lines,
             Paint::OFF,
             held_for,
@@ -363,9 +365,13 @@ fn lost_terminals_decide_nothing() {
         .expect("a terminal");
     let tty = far_end(&*pair.master);
     drop(pair.slave);
-    let (terminal, mut answers) =
-        Terminal::on(tty, lines(Notes::default(), false), Paint::OFF, HOLD_LIMIT)
-            .expect("a thread");
+    let (terminal, mut answers) = Terminal::on(
+        tty.into(),
+        lines(Notes::default(), false),
+        Paint::OFF,
+        HOLD_LIMIT,
+    )
+    .expect("a thread");
     terminal.ask(Box::new(asked("p", "Go on?", AnswerType::Boolean)));
     let mut screen = pair.master.try_clone_reader().expect("a screen");
     let mut seen = Vec::new();

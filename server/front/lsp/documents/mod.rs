@@ -12,6 +12,7 @@ pub(super) mod editor;
 mod positions;
 mod splices;
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{
@@ -23,7 +24,10 @@ use std::{
 
 use aside_base::{
     regular,
-    system::files::{FileId, names as names_of},
+    system::{
+        files::{FileFacts, FileId, names as names_of},
+        folders::canonical,
+    },
 };
 use aside_tool::{editor::FileText, line_ends::alike};
 use dashmap::DashMap;
@@ -111,7 +115,7 @@ impl Documents {
             let mut names = self.files.entry(path.clone()).or_default();
             names.retain(|other| *other != uri);
             names.push(uri.clone());
-            if fs::metadata(path).is_ok_and(|about| names_of(&about) > 1) {
+            if FileFacts::at(path).is_ok_and(|about| names_of(&about) > 1) {
                 self.linked.store(true, Ordering::Relaxed);
             }
         }
@@ -365,10 +369,10 @@ impl Document {
 
 /// The real path of a file that need not exist.
 pub(super) fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
+    if let Ok(real) = canonical(path) {
         return real;
     }
-    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let parent = path.parent().and_then(|parent| canonical(parent).ok());
     match (parent, path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
@@ -377,7 +381,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
 
 /// Whether two real paths are names of one file.
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    let id = |path: &Path| fs::metadata(path).ok().map(|about| FileId::of(&about));
+    let id = |path: &Path| FileFacts::at(path).ok().map(|about| FileId::of(&about));
     one == other || id(one).is_some_and(|one| Some(one) == id(other))
 }
 

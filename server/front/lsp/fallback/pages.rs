@@ -145,6 +145,7 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -25,9 +25,9 @@ use super::{
             written::{self, WritingPage},
         },
         tower::error::text,
-        turns::start::begin_turn,
+        turns::{asker::asked_resume, start::begin_turn},
     },
-    turns::{asked_resume, asked_turn},
+    turns::asked_turn,
     undo::take_back,
 };
 use crate::{

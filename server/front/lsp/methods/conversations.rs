@@ -15,7 +15,7 @@ use crate::{
         error::{Result, internal, invalid},
         wire::{
             changes::KeptTexts,
-            replay::{attached, updates},
+            replay::{attached, failure, updates},
             requests::{
                 ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
                 ListParams, ListResult, MarkdownResult, ReadParams, ReadResult, ReadTurn,
@@ -120,6 +120,7 @@ pub(in super::super) async fn read(
                 attachments: attached(turn, &kept.root),
                 updates: updates(turn, &kept, hidden),
                 outcome: turn.standing.outcome,
+                error: failure(turn),
             })
             .collect();
         let next = turns.last().filter(|_| page.more);

@@ -1,31 +1,31 @@
 //! `aside/turn/…`: from params to a running turn, and actions on one.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
-use aside_config::Flag;
-use aside_session::{record::TurnOptions, replay};
+use aside_session::record::TurnOptions;
 use aside_turn::{
     record::{Vocabulary, Word},
-    rules::{Client, Mode},
+    rules::Mode,
 };
-use serde_json::{Value, json};
 use tower_lsp::lsp_types::ProgressToken;
 
 use super::{
     super::{
         connection::LspConnection,
-        documents::{attachments, editor::OpenEditor},
+        documents::attachments,
         pending::ExpectedId,
         progress::cancelled_turn,
-        settings::EditorWorkspace,
-        turns::start::{AskedTurn, begin_turn},
+        turns::{
+            asker::{AskedTurn, TurnAsker, asked_resume},
+            start::begin_turn,
+        },
     },
     raw_params::{folder, is_turn_id},
 };
 use crate::{
-    engine::{ConversationTarget, TurnHandle, TurnRequest, TurnStart},
+    engine::{TurnHandle, TurnRequest, TurnStart},
     front::{
-        error::{RequestError, Result, internal, invalid},
+        error::{RequestError, Result, invalid},
         transport::in_order::{let_next_begin, to_the_end},
         wire::requests::{ConversationRef, Empty, StartParams, StartResult, SteerParams, TurnId},
     },
@@ -128,13 +128,16 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
     let asker = TurnAsker::now(at);
     Ok(AskedTurn {
         conversation: params.conversation_id.clone(),
+        lane: None,
         id: params
             .turn_id
             .clone()
             .map_or(ExpectedId::Unknown, ExpectedId::Given),
         names_model: params.model.is_some(),
         read: Box::new(move || {
-            let (root, target) = asker.target(params.root.as_deref(), params.conversation_id)?;
+            let named = params.root.as_deref().map(folder).transpose();
+            let named = named.map_err(|error| invalid(format!("root: {error}")))?;
+            let (root, target) = asker.target(named.as_deref(), params.conversation_id)?;
             let start = TurnStart::typed(params.message, attachments::read(sources)?);
             let options = TurnOptions {
                 mode: mode.map(Word::Known),
@@ -151,102 +154,10 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
     })
 }
 
-/// A request to resume the interrupted turn of a conversation with its original options.
-pub(super) fn asked_resume(at: &LspConnection, id: String) -> AskedTurn {
-    let asker = TurnAsker::now(at);
-    AskedTurn {
-        conversation: Some(id.clone()),
-        id: ExpectedId::OnRecord,
-        names_model: true,
-        read: Box::new(move || {
-            let (conversation, root) = asker.workspace.conversation(&id)?;
-            let lines = conversation.read_last_turn().map_err(internal)?;
-            let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
-            let options = options.unwrap_or_default();
-            let root = options.root.as_ref().map_or(root, PathBuf::from);
-            let start = TurnStart::Resume {
-                answers: Vec::new(),
-            };
-            let target = ConversationTarget::Existing(conversation);
-            Ok(asker.request(root, target, start, options))
-        }),
-    }
-}
-
-/// The client that requests a turn, and its workspace at that time.
-struct TurnAsker {
-    workspace: Arc<EditorWorkspace>,
-    client: Client,
-    editor: Arc<OpenEditor>,
-}
-
-impl TurnAsker {
-    fn now(at: &LspConnection) -> Self {
-        Self {
-            workspace: at.workspace.as_of_now(),
-            client: at.client.can().client.clone(),
-            editor: Arc::new(OpenEditor {
-                client: at.client.clone(),
-                documents: at.documents.clone(),
-            }),
-        }
-    }
-
-    /// The folder and the conversation of the turn. Reads files.
-    fn target(
-        &self,
-        root: Option<&str>,
-        conversation: Option<String>,
-    ) -> Result<(PathBuf, ConversationTarget)> {
-        let named = root.map(folder).transpose();
-        let named = named.map_err(|error| invalid(format!("root: {error}")))?;
-        let root = self.workspace.root(named.as_deref());
-        let Some(id) = conversation else {
-            return Ok((root, ConversationTarget::New));
-        };
-        let (found, place) = self.workspace.conversation(&id)?;
-        // A conversation belongs to its folder and cannot be continued in another one.
-        if named.is_some() && place != root {
-            return Err(RequestError::UnknownConversation(id));
-        }
-        Ok((place, ConversationTarget::Existing(found)))
-    }
-
-    fn request(
-        self,
-        root: PathBuf,
-        target: ConversationTarget,
-        start: TurnStart,
-        options: TurnOptions,
-    ) -> TurnRequest {
-        TurnRequest {
-            layers: self.workspace.layers(&root, flags(&options)),
-            options,
-            client: Some(self.client),
-            editor: Some(self.editor),
-            ..TurnRequest::new(root, target, start)
-        }
-    }
-}
-
 fn mode_of(word: &str) -> Result<Mode> {
     Mode::of(word).ok_or_else(|| {
         invalid(format!(
             "mode: {word:?} is none of ask, edits, plan and auto"
         ))
     })
-}
-
-/// The turn's options as settings.
-fn flags(options: &TurnOptions) -> Vec<Flag> {
-    let typed = |name: &str, key: &str, value: Value| Flag::Typed {
-        name: name.to_owned(),
-        key: key.to_owned(),
-        value,
-    };
-    let model = options.model.as_ref();
-    let choice = options.tool_choice.as_ref();
-    let model = model.map(|model| typed("model", "assistant.model", json!(model)));
-    let choice = choice.map(|choice| typed("toolChoice", "assistant.tool_choice", json!(choice)));
-    model.into_iter().chain(choice).collect()
 }

@@ -1,5 +1,6 @@
 //! `aside/turn/undo`: undoes all file changes of a turn, or none.
 
+use aside_base::system::folders::canonical;
 use std::{path::Path, sync::Arc};
 
 use super::{
@@ -145,7 +146,7 @@ fn refused(error: TakeBackError, root: &Path) -> RequestError {
 fn relative(uri: &str, root: &Path) -> Option<String> {
     let path = file_path(uri)?;
     let real = || {
-        let folder = path.parent()?.canonicalize().ok()?;
+        let folder = canonical(path.parent()?).ok()?;
         Some(folder.join(path.file_name()?))
     };
     let inside = path.strip_prefix(root).map(Path::to_owned).ok();

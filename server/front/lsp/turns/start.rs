@@ -1,19 +1,22 @@
 //! From a request for a turn to a running turn.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use aside_turn::rules::Mode;
+use futures_util::future::{BoxFuture, FutureExt};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{client_tools::apply_settings, view::ClientView};
+use super::{
+    asker::{AskedTurn, asked_idle_summary},
+    client_tools::apply_settings,
+    view::ClientView,
+};
 use crate::{
     engine::{StartedTurn, TurnConfig, TurnHandle, TurnRequest},
     front::{
         error::{RequestError, Result},
-        lsp::{
-            connection::LspConnection,
-            pending::{ExpectedId, PendingTurn},
-        },
+        lsp::{connection::LspConnection, pending::PendingTurn},
         relay::{
             begin::{StartEnds, start_in_order},
             relay,
@@ -22,18 +25,6 @@ use crate::{
         wire::TurnRef,
     },
 };
-
-/// A requested turn, before files are read.
-pub(in crate::front::lsp) struct AskedTurn {
-    /// Id of the conversation; `None` for a new one.
-    pub(in crate::front::lsp) conversation: Option<String>,
-    /// Id of the turn, as far as it is known.
-    pub(in crate::front::lsp) id: ExpectedId,
-    /// Whether it names the model, or goes on with the one on record.
-    pub(in crate::front::lsp) names_model: bool,
-    /// Reads the rest. Blocks on files.
-    pub(in crate::front::lsp) read: Box<dyn FnOnce() -> Result<TurnRequest> + Send>,
-}
 
 /// Begins a turn after earlier requests for the same conversation. Other handlers do not wait. The turn runs, and is
 /// shown, in tasks of its own.
@@ -68,8 +59,14 @@ pub(in crate::front::lsp) async fn begin_turn(
     at.tasks.spawn("relay", async move {
         // The client must know the turn's id before its updates and prompts.
         answered.await;
-        let view = ClientView::start(shown.clone(), of).await;
-        relay(turn, &shown.prompts, view).await;
+        let view = ClientView::start(shown.clone(), of.clone()).await;
+        let due = relay(turn, &shown.prompts, view).await;
+        // In other clients nobody would be told.
+        if let Some(due) = due.filter(|_| shown.client.can().speaks_aside()) {
+            let summary = summarise_when_idle(shown.clone(), of, due);
+            let over = shown.gone.clone();
+            shown.tasks.spawn_until("idle summary", over, summary);
+        }
     });
     settle(at, &handle, pending).await;
     if at.workspace.changes() != settings {
@@ -98,7 +95,7 @@ async fn begin(
     asked: AskedTurn,
     cancelled: &CancellationToken,
 ) -> Result<StartedTurn> {
-    let lane = asked.conversation.unwrap_or_default();
+    let lane = asked.lane.or(asked.conversation).unwrap_or_default();
     let (connection, read) = (at.clone(), asked.read);
     let configure = move || configure(&connection, read()?);
     let ends = StartEnds {
@@ -118,4 +115,21 @@ fn configure(at: &LspConnection, request: TurnRequest) -> Result<TurnConfig> {
     let forced = config.configuration.settings.forced_tool();
     config.client_tools = at.client.tools(&root, config.trusted, forced)?;
     Ok(config)
+}
+
+/// Summarises the conversation after that time, unless another turn began in it after this one. Boxed, because the turn
+/// that makes the summary is shown as any other is.
+fn summarise_when_idle(
+    at: Arc<LspConnection>,
+    last: TurnRef,
+    due: Duration,
+) -> BoxFuture<'static, ()> {
+    async move {
+        sleep(due).await;
+        let summary = begin_turn(&at, asked_idle_summary(&at, last)).await;
+        if let Err(error) = summary {
+            tracing::info!(%error, "a conversation is not summarised while nobody writes");
+        }
+    }
+    .boxed()
 }

@@ -18,7 +18,7 @@ use crate::{
             fallback::{self, transcript::FallbackTurn},
             progress::TurnProgress,
         },
-        notices::{TrustWords, notice_text},
+        notices::{NextWords, notice_text},
         relay::{TurnView, prompts::PendingPrompt},
         wire::{
             self, TurnCompleted, TurnRef, TurnUpdate,
@@ -30,11 +30,12 @@ use crate::{
 
 /// Maximum number of bytes queued for the client before updates are delayed and joined.
 const ENOUGH: usize = 64 * 1024;
-/// Words that say how to trust a workspace in an editor.
-const TRUST: TrustWords = TrustWords {
+/// Words that say what to do next in an editor.
+const NEXT: NextWords = NextWords {
     never: "The workspace is not trusted, so only tools that read will run; run `aside trust` in it \
             to change that.",
     again: "then trust it again, in the editor or with `aside trust`",
+    servers: "The next message tries it again.",
 };
 
 /// A turn that is being shown to the client.
@@ -108,7 +109,16 @@ impl TurnView for ClientView {
         if notice == TurnNotice::NotTrusted && self.at.client.can().speaks_aside() {
             return None;
         }
-        let text = notice_text(&notice, &TRUST);
+        let text = notice_text(&notice, &NEXT);
+        // Else each turn would say what holds for all of them.
+        let holds_for_all = matches!(
+            notice,
+            TurnNotice::Configuration(_) | TurnNotice::ServerMissing { .. }
+        );
+        if holds_for_all && self.at.client.can().speaks_aside() && !self.at.fallback.is_news(&text)
+        {
+            return None;
+        }
         // In clients that show notices as messages, one about the workspace is shown once.
         let is_loud = match notice {
             TurnNotice::Moved(_)
@@ -116,6 +126,7 @@ impl TurnView for ClientView {
             | TurnNotice::NotDurable(_)
             | TurnNotice::HeadChanged { .. } => true,
             TurnNotice::Configuration(_)
+            | TurnNotice::ServerMissing { .. }
             | TurnNotice::TrustEnded(_)
             | TurnNotice::NotTrusted
             | TurnNotice::NoWorkspace
@@ -162,7 +173,7 @@ impl TurnView for ClientView {
     }
 
     async fn warn(&mut self, notice: TurnNotice) {
-        let text = notice_text(&notice, &TRUST);
+        let text = notice_text(&notice, &NEXT);
         let client = &self.at.client;
         client.show_message(MessageType::WARNING, &text).await;
     }

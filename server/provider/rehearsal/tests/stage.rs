@@ -204,7 +204,7 @@ fn failed(failure: &Failure) -> String {
         .retry_after
         .map(|wait| format!(" after {wait:?}"))
         .unwrap_or_default();
-    format!("{:?}{wait}: {}", failure.class, failure.text)
+    format!("{:?}{wait}: {}", failure.class, failure.sentence())
 }
 
 fn show(line: &mut String, piece: &Piece) {

@@ -88,7 +88,7 @@ impl Files {
         // Checked before the text is read: a text that the model never read is not compared with anything either.
         let Some(seen) = seen(&place.path) else {
             return Err(format!(
-                "You have not read `{}`; read the file first.",
+                "`{}` was not read in this conversation; read the file first.",
                 place.path
             ));
         };
