@@ -10,12 +10,20 @@ vim.api.nvim_create_user_command('Aside', function(command) require('aside.comma
   complete = function(lead, line) return require('aside.command').complete(lead, line) end,
 })
 
+--- Sets a map by the name of the command that it runs. `vim.keymap` would be loaded for it, at half the cost of starting.
+---@param mode string
+---@param name string
+---@param keys string
+local function map(mode, name, keys)
+  vim.api.nvim_set_keymap(mode, '<Plug>(aside-' .. name .. ')', keys, { noremap = true, silent = true })
+end
+
 for _, name in ipairs({ 'ask', 'fix', 'pane', 'rewrite' }) do
-  vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
-  vim.keymap.set('x', '<Plug>(aside-' .. name .. ')', ':Aside ' .. name .. '<CR>', { silent = true })
+  map('n', name, '<Cmd>Aside ' .. name .. '<CR>')
+  map('x', name, ':Aside ' .. name .. '<CR>')
 end
 for _, name in ipairs({ 'answer', 'review', 'show', 'hide', 'steer', 'cancel', 'undo' }) do
-  vim.keymap.set('n', '<Plug>(aside-' .. name .. ')', '<Cmd>Aside ' .. name .. '<CR>')
+  map('n', name, '<Cmd>Aside ' .. name .. '<CR>')
 end
 
 -- It comes once for each buffer.

@@ -187,7 +187,9 @@ function M.list(attachments, missing)
     local lines = item.text and #vim.split(item.text, '\n')
     if lines then return ('%s, %d line%s'):format(name, lines, lines == 1 and '' or 's') end
     local path, range = vim.fn.fnamemodify(vim.uri_to_fname(item.uri), ':~:.'), item.range
-    return range and ('%s:%d-%d'):format(path, range.start.line + 1, range['end'].line + 1) or path
+    if not range then return path end
+    local first, last = range.start.line + 1, range['end'].line + 1
+    return first == last and ('%s:%d'):format(path, first) or ('%s:%d-%d'):format(path, first, last)
   end
   return line_of(vim.tbl_map(label, attachments), missing)
 end

@@ -13,6 +13,7 @@ local M = {}
 ---@class aside.Changed
 ---@field base string the text without them
 ---@field after string the text with them, as Aside left it
+---@field created boolean it was not there before
 
 local files = {} ---@type table<string, aside.Changed> by URI
 local edits = {} ---@type table<string, { before: string, after: string }[]> of open files, until a turn tells of them
@@ -57,11 +58,12 @@ end
 --- Notes that a file was changed without anybody having seen it.
 ---@param before string
 ---@param after string
-function M.record(uri, before, after)
+---@param created? boolean the file was not there before
+function M.record(uri, before, after, created)
   local known = files[uri]
   -- What others changed since is none of it.
   local base = known and with(before, (to_take_back(known, before))) or before
-  files[uri] = { base = base, after = after }
+  files[uri] = { base = base, after = after, created = created or known and known.created or false }
 end
 
 --- An edit of an open file, which the server asked for. Others may follow before the turn tells of it.
@@ -98,7 +100,8 @@ function M.made(turn, update)
     local before = made and made.before or now and change.diff and diff.before(now, change.diff)
     if before and now and not M.approved(turn, update.callId) then
       news = true
-      M.record(change.uri, plain(before), plain(made and made.after or now))
+      local created = vim.startswith(change.diff or '', '--- /dev/null\n')
+      M.record(change.uri, plain(before), plain(made and made.after or now), created)
     end
   end
 end
@@ -147,6 +150,18 @@ end
 
 local show ---@type fun(buf: integer, at: integer)
 
+--- Removes the file of a buffer where Aside made it and all of it was taken back. The buffer stays: `u` and `:w` bring it
+--- back.
+---@return string? name of the file, if it was removed
+local function remove_created(buf)
+  local file, name = files[vim.uri_from_bufnr(buf)], vim.api.nvim_buf_get_name(buf)
+  local gone = file and file.created and file.base == '' and text_of(buf) == '' and not vim.bo[buf].modified
+  if not gone or not vim.uv.fs_unlink(name) then return end
+  -- Neovim would say later that the file is not there any more.
+  vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true, emsg_silent = true } })
+  return vim.fn.fnamemodify(name, ':~:.')
+end
+
 --- Goes on after a part was kept or taken back.
 ---@param at integer
 local function go_on(at)
@@ -158,10 +173,12 @@ local function go_on(at)
     here = client.buffer(file.uri) == buf and file or here
   end
   if here then return show(buf, math.min(at, #here.hunks)) end
+  local removed = remove_created(buf)
+  local said = removed and ('removed %s; '):format(removed) or ''
   files[vim.uri_from_bufnr(buf)] = nil
-  if #left == 0 then return log.say('all changes were looked at') end
+  if #left == 0 then return log.say(said .. 'all changes were looked at') end
   local more = #left == 1 and 'one more file was changed' or ('%d more files were changed'):format(#left)
-  log.say(more, nil, ' — :Aside review')
+  log.say(said .. more, nil, ' — :Aside review')
 end
 
 --- Keeps some parts: they are no changes any more.

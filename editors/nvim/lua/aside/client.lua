@@ -101,7 +101,10 @@ end
 function M.open(name)
   M.to_code()
   local is_there = vim.api.nvim_buf_get_name(0) == vim.fn.fnamemodify(name, ':p')
-  if not is_there then vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.'))) end
+  if is_there then return end
+  vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(name, ':.')))
+  -- A buffer that a language server told of has its whole path for a name until Neovim shortens all names anew.
+  vim.fn.chdir(vim.fn.getcwd())
 end
 
 --- The folder to work in.

@@ -89,7 +89,8 @@ M.subcommands = {
     end,
   },
   review = {
-    what = 'Goes to what Aside changed in files without asking; each part can be kept or taken back.',
+    what = 'Goes to what Aside changed in files without asking; each part can be kept or taken back. A new file that is taken '
+      .. 'back is removed.',
     run = function() require('aside.changes').review() end,
   },
   steer = {
@@ -130,8 +131,9 @@ M.subcommands = {
     run = function(_, command) require('aside.turn')[command.bang and 'pick' or 'show']() end,
   },
   answer = {
-    what = 'Shows what waits for an answer, or with a `!` a list of it. The next change follows by itself, whatever else waits '
-      .. 'does not. Hiding it leaves it open.',
+    what = 'Shows what waits for an answer, first what is asked in this text, or with a `!` a list of it. In a list a number '
+      .. 'goes to its line, and Enter takes it. The next change follows by itself, whatever else waits does not. Hiding it '
+      .. 'leaves it open.',
     run = function(_, command) require('aside.prompt')[command.bang and 'pick' or 'answer']() end,
   },
   conversations = {
@@ -148,7 +150,7 @@ M.subcommands = {
     run = of('pick', 'delete'),
   },
   model = {
-    what = 'Chooses the model of the next turns.',
+    what = 'Chooses the model of the next turns. Another one than those of the list may be named.',
     run = of('pick', 'model'),
     complete = function() return require('aside.pick').models end,
   },
@@ -173,6 +175,8 @@ M.subcommands = {
 
 ---@param command table what `nvim_create_user_command` gives
 function M.run(command)
+  -- In a list it is typed about what lies below, and the list is left for it.
+  if vim.w.aside_list then vim.cmd.close() end
   local name, text = command.args:match('^%s*(%S*)%s*(.*)$')
   local subcommand = M.subcommands[name == '' and 'show' or name]
   if not subcommand and command.bang and command.range > 0 then

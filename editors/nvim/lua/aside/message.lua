@@ -6,7 +6,7 @@ local config = require('aside.config')
 local turn = require('aside.turn')
 
 local M = {
-  NAME = 'aside://message/', -- how the names of its buffers begin
+  NAME = 'aside://%d/message', -- the name of its buffer, by that of the answer
 }
 
 local KEPT = 200 -- messages of the history
@@ -178,7 +178,7 @@ function M.buffer(view)
   if view.message and vim.api.nvim_buf_is_valid(view.message) then return view.message end
   local buf = vim.api.nvim_create_buf(false, true)
   view.message = buf
-  vim.api.nvim_buf_set_name(buf, M.NAME .. view.buf)
+  vim.api.nvim_buf_set_name(buf, M.NAME:format(view.buf))
   vim.bo[buf].bufhidden, vim.bo[buf].textwidth = 'hide', 0
   vim.treesitter.language.register('markdown', 'aside-message')
   vim.bo[buf].filetype = 'aside-message'

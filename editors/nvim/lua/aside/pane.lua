@@ -237,7 +237,7 @@ function M.restore()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     if vim.startswith(name, 'aside://') and vim.bo[buf].buftype == '' then
-      for _, win in ipairs(vim.startswith(name, message.NAME) and vim.fn.win_findbuf(buf) or {}) do
+      for _, win in ipairs(name:find('/message$') and vim.fn.win_findbuf(buf) or {}) do
         tabs[vim.api.nvim_win_get_tabpage(win)] = true
       end
       vim.api.nvim_buf_delete(buf, { force = true })

@@ -12,6 +12,14 @@ local M = {
   models = {}, ---@type string[] those of the last list, for completion
 }
 
+--- What runs in a mode without being asked for.
+local MODES = {
+  ask = 'reads; asks before it changes a file or runs anything',
+  edits = 'changes files of the project without asking; asks before it runs anything',
+  plan = 'reads, and does nothing else',
+  auto = 'changes files, and runs commands inside the sandbox, without asking',
+}
+
 ---@param picked fun(item: any)
 local function pick(items, prompt, format, picked)
   select(items, { prompt = prompt, kind = 'aside', format_item = format }, function(item)
@@ -137,23 +145,45 @@ end
 function M.mode(mode)
   if vim.tbl_contains(M.modes, mode) then return choose('mode', mode) end
   if mode then return log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', '))) end
-  local prompt = ('Mode (now %s): '):format(View.choice.mode or 'as configured')
-  pick(M.modes, prompt, tostring, function(value) choose('mode', value) end)
+  local prompt = ('Mode (now %s): '):format(View.choice.mode or View.choice.configured or 'as configured')
+  local function described(name) return ('%s: %s'):format(name, MODES[name]) end
+  pick(M.modes, prompt, described, function(value) choose('mode', value) end)
+end
+
+--- Gets the models of all providers.
+---@param done fun(models: table[])
+local function with_models(done)
+  client.request('aside/model/list', {}, function(result)
+    M.models = vim.tbl_map(function(item) return item.id end, result.models)
+    done(result.models)
+  end)
+end
+
+--- Says so where no provider lists the model. It may be there all the same: not every provider lists all that it has.
+---@param model string
+local function doubt(model)
+  if not client.client or model == client.status.model then return end
+  with_models(function()
+    local known = vim.tbl_contains(M.models, model) or View.choice.model ~= model
+    if not known then log.say('no provider lists the model ' .. model, 'WarningMsg', ' — :Aside model') end
+  end)
 end
 
 --- Chooses the model of the next turns.
 function M.model(model)
-  if model then return choose('model', model) end
+  if model then
+    choose('model', model)
+    return doubt(model)
+  end
   local function priced(item)
     local prices = item.prices
     return item.id .. (prices and (' · $%g in, $%g out'):format(prices.input, prices.output) or '')
   end
   client.ready(function()
-    client.request('aside/model/list', {}, function(result)
-      M.models = vim.tbl_map(function(item) return item.id end, result.models)
-      if #M.models == 0 then return log.say('no provider is usable; :checkhealth aside says why', 'WarningMsg') end
+    with_models(function(models)
+      if #models == 0 then return log.say('no provider lists models; :checkhealth aside says why', 'WarningMsg') end
       local now = View.choice.model or client.status.model or 'none'
-      pick(result.models, ('Model (now %s): '):format(now), priced, function(item) choose('model', item.id) end)
+      pick(models, ('Model (now %s): '):format(now), priced, function(item) choose('model', item.id) end)
     end)
   end)
 end
@@ -169,7 +199,8 @@ local function trust_lines(folder, preview)
   end
   local function start(item)
     local environment = item.environment and ' with ' .. table.concat(item.environment, ', ') or ''
-    return ('%s %s: %s%s'):format(item.kind, item.name, item.url or table.concat(item.command, ' '), environment)
+    local kind = item.kind == 'mcpServer' and 'MCP server' or item.kind
+    return ('%s %s: %s%s'):format(kind, item.name, item.url or table.concat(item.command, ' '), environment)
   end
   local function setting(item)
     return ('%s = %s%s'):format(item.key, vim.json.encode(item.value), item.overruled and ' (yours counts)' or '')
@@ -177,7 +208,7 @@ local function trust_lines(folder, preview)
   section('Trusted, it may start', preview.starts, start)
   section('Its settings', preview.settings, setting)
   section('Programs of the folder', preview.programs, tostring)
-  section('Never counts', preview.ignored, tostring)
+  section('Only you can set these, so they have no effect', preview.ignored, tostring)
   local ends = #lines > 2 and 'Trust ends when these files change.' or 'Trust ends when an aside.toml is added to it.'
   local means = page.sentence('In a trusted folder tools may edit and run, as the mode says. ' .. ends)
   return vim.list_extend(lines, means)

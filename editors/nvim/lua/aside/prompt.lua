@@ -13,6 +13,7 @@ local M = {}
 ---@class aside.Prompt : table
 ---@field reply? fun(answer: table) answers the server's request
 ---@field sign? { buf: integer, mark: integer }
+---@field came? integer how many had come with it
 ---@field settling? boolean whether the server was told what the person decided
 
 --- Called when the person is done with a prompt, or leaves it for later. The server answers the prompts that `answered`
@@ -21,11 +22,13 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
+local arrivals = 0 -- prompts that came so far
 local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
 local interruption_said = false -- whether the person knows of turns that were interrupted
 local arriving = {} ---@type table<string, aside.Prompt> those that are shown in a moment
 local forgotten = {} ---@type table<string, true> conversations of which nothing is said until they are asked in again
 local drafts = {} ---@type table<string, string> what was written of answers, by prompt
+local turned_to ---@type aside.Prompt? the prompt that the person turned to last
 local typed = false -- whether a key was typed since the person last decided something
 
 --- Notes from now on whether a key is typed.
@@ -67,6 +70,8 @@ local function tell(prompt) log.say(('%s: %s'):format(prompt.label, prompt.text)
 
 local function add(prompt)
   M.remove(prompt.promptId)
+  arrivals = arrivals + 1
+  prompt.came = arrivals
   open[#open + 1] = prompt
   place_sign(prompt)
   require('aside.review').offer(prompt)
@@ -177,16 +182,28 @@ function M.settle(prompt, answer, done)
     prompt.settling = nil
     -- The answer right before may have settled this prompt too.
     local settled = err.code == -32012
-    if not settled then log.fail(err.message, err.code == -32602 and ' — :Aside answer' or nil) end
+    -- The name of the parameter is no word for people.
+    local why = err.message:gsub('^answer: ', ''):gsub('%.$', '')
+    if not settled then log.fail(why, err.code == -32602 and ' — :Aside answer' or nil) end
     if err.code == -32602 then return done(false) end
     M.dismiss(prompt.promptId)
     done(settled)
   end)
 end
 
+--- Asks for a line, of which nothing stays on the last row.
+---@param options { prompt: string, default?: string }
+---@param got fun(text?: string): any
+local function input(options, got)
+  vim.ui.input(options, function(text)
+    if log.is_neovims(vim.ui.input) then vim.api.nvim_echo({ { '' } }, false, {}) end
+    got(text)
+  end)
+end
+
 --- Refuses, and says why if the person wants to.
 function M.decline(prompt, done)
-  vim.ui.input({ prompt = 'Why not? (a note for the model, or nothing) ' }, function(note)
+  input({ prompt = 'Why not? (a note for the model, or nothing) ' }, function(note)
     if not note then return done(false) end
     M.settle(prompt, { action = 'decline', note = note ~= '' and note or nil }, done)
   end)
@@ -198,18 +215,22 @@ end
 
 ---@param choices aside.Choice[] those of its type
 ---@param done aside.Done
-local function choose(prompt, choices, done)
+---@param at? integer the one on which the cursor is, where that is not the first
+local function choose(prompt, choices, done, at)
   vim.list_extend(choices, prompt.optional and { { text = 'Leave it out', answer = given(vim.NIL) } } or {})
-  choices[#choices + 1] = { text = 'Decline, with a note…', answer = M.decline }
   -- Whether something may run is answered by no.
-  choices[#choices + 1] = prompt.kind ~= 'runTool' and { text = 'Skip', answer = { action = 'cancel' } } or nil
-  choices[#choices + 1] = { text = 'Later' }
+  local is_run = prompt.kind == 'runTool'
+  choices[#choices + 1] = { text = is_run and 'No, with a note…' or 'Decline, with a note…', answer = M.decline }
+  local skip = { text = 'Skip: the model goes on without an answer', answer = { action = 'cancel' } }
+  choices[#choices + 1] = not is_run and skip or nil
+  choices[#choices + 1] = { text = 'Later: it goes on waiting' }
   select(choices, {
     -- All of it is on the page above.
     prompt = log.short(('%s: %s'):format(prompt.label, prompt.text), vim.o.columns - 2) .. ' ',
     kind = 'aside',
     format_item = function(choice) return choice.text end,
-    page = prompt.kind == 'runTool' and prompt.promptId or nil,
+    page = is_run and prompt.promptId or nil,
+    at = at,
   }, function(choice)
     local answer = choice and choice.answer
     if not answer then return done(false) end
@@ -218,8 +239,20 @@ local function choose(prompt, choices, done)
   end)
 end
 
---- The expected number or text, in brackets.
-local function bounds(prompt) return prompt.expects and (' (%s)'):format(prompt.expects) or '' end
+--- How many of several there have to be, in words.
+---@return string?
+local function how_many(least, most)
+  if least and most then
+    return least == most and ('%d of them'):format(least) or ('%d to %d of them'):format(least, most)
+  end
+  return least and ('at least %d of them'):format(least) or most and ('at most %d of them'):format(most) or nil
+end
+
+--- The expected number or text, or how many are to be picked, in brackets.
+local function bounds(prompt)
+  local expected = prompt.expects or how_many(prompt.answerType.minimum, prompt.answerType.maximum)
+  return expected and (' (%s)'):format(expected) or ''
+end
 
 --- Asks for a typed answer. The server rejects one that does not fit. A person who types nothing may decline.
 local function type_in(prompt, done)
@@ -231,11 +264,12 @@ local function type_in(prompt, done)
     choose(prompt, { { text = 'Write an answer', answer = type_in } }, done)
   end
   if kind ~= 'secret' then
-    return vim.ui.input({ prompt = label, default = default ~= nil and tostring(default) or nil }, got)
+    return input({ prompt = label, default = default ~= nil and tostring(default) or nil }, got)
   end
   vim.fn.inputsave()
   local ok, secret = pcall(vim.fn.inputsecret, label)
   vim.fn.inputrestore()
+  vim.api.nvim_echo({ { '' } }, false, {})
   got(ok and secret ~= '' and secret or nil)
 end
 
@@ -309,17 +343,24 @@ local function pick_many(prompt, done)
   for _, option in ipairs(prompt.default or {}) do
     picked[option] = true
   end
-  local function again()
-    local choices = vim.tbl_map(function(option)
+  local least, most = prompt.answerType.minimum, prompt.answerType.maximum
+  local function again(at)
+    local choices = {}
+    for number, option in ipairs(options) do
       local function turn_over()
         picked[option] = not picked[option]
-        again()
+        again(number)
       end
-      return { text = (picked[option] and '[x] ' or '[ ] ') .. option, answer = turn_over }
-    end, options)
+      choices[number] = { text = (picked[option] and '[x] ' or '[ ] ') .. option, answer = turn_over }
+    end
     local all = vim.tbl_filter(function(option) return picked[option] end, options)
-    choices[#choices + 1] = { text = 'That is all', answer = given(all) }
-    choose(prompt, choices, done)
+    local fits = #all >= (least or 0) and #all <= (most or #all)
+    local function refuse()
+      log.say(('%d are picked; pick %s'):format(#all, how_many(least, most)), 'WarningMsg')
+      again(#options + 1)
+    end
+    choices[#choices + 1] = { text = 'That is all', answer = fits and given(all) or refuse }
+    choose(prompt, choices, done, at)
   end
   again()
 end
@@ -368,10 +409,10 @@ end
 function M.show(prompt, done)
   page.close_others(prompt.promptId)
   if require('aside.review').is_change(prompt) then return require('aside.review').start(prompt, done) end
-  local function is_live(other) return not other.resumable end
-  local all = #vim.tbl_filter(is_live, M.open())
-  local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
-  title = all > prompt.position.of and ('%s · %d wait'):format(title, all) or title
+  local live = vim.tbl_filter(function(other) return not other.resumable end, M.open())
+  -- Those that came before it, wherever they are in the queue by now.
+  local before = vim.tbl_filter(function(other) return other.came < prompt.came end, live)
+  local title = ('%d of %d'):format(#before + 1, math.max(#live, 1))
   local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()
     widgets[prompt.answerType.type](prompt, function(...)
@@ -406,6 +447,7 @@ local function go_through(queue)
   local function show(prompt)
     -- Next time the others come first, whether this one is hidden, left for later or only looked at.
     open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
+    turned_to = prompt
     M.show(prompt, function(settled, answered)
       if settled then vim.schedule(function() follow(prompt, answered) end) end
     end)
@@ -422,8 +464,23 @@ local function go_through(queue)
   show(queue[1])
 end
 
---- Turns to what waits: the first prompt that is open now.
-function M.answer() with_queue(go_through) end
+--- The prompts, with this one first.
+---@param first aside.Prompt
+---@param queue aside.Prompt[]
+local function before_others(first, queue)
+  return vim.list_extend({ first }, vim.tbl_filter(function(prompt) return prompt ~= first end, queue))
+end
+
+--- Turns to what waits: the first prompt that is open now, or the first that is marked in the text under the cursor, unless
+--- that one was shown last.
+function M.answer()
+  with_queue(function(queue)
+    local here = vim.api.nvim_get_current_buf()
+    local first = vim.iter(queue):find(function(prompt) return prompt.sign and prompt.sign.buf == here end)
+    if not first or first == turned_to then return go_through(queue) end
+    go_through(before_others(first, queue))
+  end)
+end
 
 --- A prompt in a line, with the conversation that it belongs to.
 ---@param prompt aside.Prompt
@@ -438,8 +495,7 @@ function M.pick()
   with_queue(function(queue)
     select(queue, { prompt = 'Answer: ', kind = 'aside', format_item = in_a_line }, function(picked)
       if not picked then return end
-      local others = vim.tbl_filter(function(prompt) return prompt ~= picked end, queue)
-      go_through(vim.list_extend({ picked }, others))
+      go_through(before_others(picked, queue))
     end)
   end)
 end

@@ -76,6 +76,15 @@ function M.words(text, width)
   return rows
 end
 
+--- Keys and what they do in rows of at most so many cells, each with its word beside it.
+---@param text string as `aside.config` makes it
+---@param width integer
+---@return string[]
+function M.hints(text, width)
+  local joined = text:gsub(' ', '\194\160'):gsub('\194\160·\194\160', ' · ')
+  return vim.tbl_map(function(row) return (row:gsub('\194\160', ' ')) end, M.words(joined, width))
+end
+
 --- A row as it can be compared: Arabic letters are drawn in other forms, and two of them may share a cell.
 ---@param row string
 ---@return string

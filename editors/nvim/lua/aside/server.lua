@@ -20,16 +20,47 @@ function M.run(command, timeout)
   return started and process:wait() or { code = -1, signal = 0, stdout = '', stderr = tostring(process) }
 end
 
---- The program on PATH, unless it lies in the repository that is open: a model's commands write there.
+--- The folders in which a model's commands may write: the current one, and the topmost repositories of it and of what is
+--- open. The home does not count, in which people keep programs.
+---@return string[] folders real paths that end in `/`
+local function open_folders()
+  local folders = {}
+  local function add(path)
+    local topmost = path
+    for folder in vim.fs.parents(vim.fs.joinpath(path, 'x')) do
+      if vim.uv.fs_stat(vim.fs.joinpath(folder, '.git')) then topmost = folder end
+    end
+    for _, folder in ipairs({ path, topmost }) do
+      local real = vim.uv.fs_realpath(folder)
+      if real and real ~= '/' and real ~= vim.uv.fs_realpath(vim.env.HOME or '/') then
+        folders[#folders + 1] = real .. '/'
+      end
+    end
+  end
+  add(vim.fn.getcwd())
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buffer)
+    if vim.bo[buffer].buftype == '' and vim.startswith(name, '/') then add(vim.fs.dirname(name)) end
+  end
+  return folders
+end
+
+--- Whether a folder of programs belongs to a project: an environment of Python, or what a package manager of Node installed.
+---@param folder string
+local function is_of_project(folder)
+  return vim.uv.fs_stat(vim.fs.joinpath(folder, '..', 'pyvenv.cfg')) ~= nil
+    or folder:find('/node_modules/', 1, true) ~= nil
+end
+
+--- The program on PATH, unless it lies where a model's commands may write.
 ---@return string path empty where there is none
 local function on_path()
-  local root = vim.fs.root(0, '.git')
-  root = root and vim.uv.fs_realpath(root)
+  local open = open_folders()
   for folder in vim.gsplit(vim.env.PATH or '', ':', { plain = true }) do
     local file = vim.fs.joinpath(folder, 'aside')
     local real = vim.startswith(folder, '/') and vim.fn.executable(file) == 1 and vim.uv.fs_realpath(file)
-    local mine = real and root and root ~= vim.env.HOME and vim.startswith(real, root .. '/')
-    if real and not mine then return file end
+    local function holds(it) return vim.startswith(real --[[@as string]], it) end
+    if real and not is_of_project(folder .. '/') and not vim.iter(open):any(holds) then return file end
   end
   return ''
 end

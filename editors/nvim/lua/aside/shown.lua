@@ -138,7 +138,7 @@ function Shown:header(at)
     })
   end
   local all = rows.words(text, columns - gutter)
-  vim.list_extend(all, keys and rows.words(keys, columns - gutter) or {})
+  vim.list_extend(all, keys and rows.hints(keys, columns - gutter) or {})
   return vim.tbl_map(function(row) return (' '):rep(gutter) .. row end, all), keys ~= nil and take ~= false
 end
 
@@ -231,10 +231,21 @@ function Shown:draw()
     self:draw_hunk(at)
   end
   self.layout = layout
+  self:draw_windows()
+end
+
+--- Has each window of the buffer drawn as a whole, as it is after an option of it was set: else Neovim leaves rows of
+--- virtual lines that are gone below the last line.
+function Shown:draw_windows()
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    vim.wo[win][0].list = vim.wo[win].list
+  end
 end
 
 function Shown:erase()
-  if vim.api.nvim_buf_is_valid(self.buf) then vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1) end
+  if not vim.api.nvim_buf_is_valid(self.buf) then return end
+  vim.api.nvim_buf_clear_namespace(self.buf, namespace, 0, -1)
+  self:draw_windows()
 end
 
 --- Whether no window as high as the one that shows it has room for a hunk.

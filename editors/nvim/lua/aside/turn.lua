@@ -19,6 +19,7 @@ local M = {}
 ---@field root? string the folder that it works in; nil where it began elsewhere
 ---@field changed table<string, true> names of the files that it changed
 ---@field begun string the time, as the server tells times
+---@field unasked? boolean the server began it, to summarise a conversation in which nobody writes
 ---@field done? fun(outcome: string, structured?: table)
 
 local turns = {} ---@type table<string, aside.Turn>
@@ -48,7 +49,7 @@ local function over(turn, outcome, structured)
   if turn.done then return turn.done(outcome, structured) end
   -- Nobody sees the end of one that is out of sight.
   local seen = changes.tell() or turn.view:window() ~= nil
-  if outcome == 'completed' and not seen then
+  if outcome == 'completed' and not seen and not turn.unasked then
     told = turn.view
     log.say('done: ' .. log.short(turn.view.title, 60), nil, ' — :Aside')
   end
@@ -163,6 +164,8 @@ local function start(ask, root)
   local view = ask.view or not ask.new and View.visible() or View.new()
   view.anchor = ask.anchor or view.anchor
   view.title = view.conversation and view.title or log.short(ask.message, 100)
+  -- Another message ends what was interrupted.
+  view:take_back(':Aside resume goes on.')
   view:said(ask.message, attachments.list(ask.attachments or {}, ask.missing or {}))
   require('aside.prompt').remember(view.conversation)
   if not view.hidden and not require('aside.pane').take(view) then view:show() end
@@ -301,11 +304,17 @@ end
 local function undo(turn)
   if turn.running then return log.say('the turn runs still; :Aside cancel ends it', 'WarningMsg') end
   client.request('aside/turn/undo', { turnId = turn.id }, function(result)
-    local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
-    local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'nothing of the turn is left to put back'
+    local back, removed = {}, {}
+    for _, uri in ipairs(result.files) do
+      local file = vim.uri_to_fname(uri)
+      table.insert(vim.uv.fs_stat(file) and back or removed, vim.fn.fnamemodify(file, ':~:.'))
+    end
+    local parts = { #back > 0 and 'put back ' .. table.concat(back, ', ') or nil }
+    parts[#parts + 1] = #removed > 0 and 'removed ' .. table.concat(removed, ', ') or nil
+    local what = #parts > 0 and table.concat(parts, '; ') or 'nothing is left to put back'
     changes.forget(result.files)
     require('aside.tools').tell(result.files)
-    log.say(what .. (result.untracked and '; what commands of the turn changed is not known' or ''))
+    log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
     vim.cmd('silent! checktime')
   end)
 end
@@ -441,10 +450,18 @@ local function read_again_soon()
   vim.schedule(read_again)
 end
 
+--- A turn that the server began: nothing comes up that is not on the screen.
+---@return aside.Turn
+local function begin_unasked(id, conversation)
+  local turn = begin(View.of(conversation) or view_of(conversation), id, conversation)
+  turn.unasked = true
+  return turn
+end
+
 --- The notification `aside/turn/update`.
 function M.update(params)
   local id, conversation = params.turnId, params.conversationId
-  local turn = turns[id] or begin(view_of(conversation), id, conversation)
+  local turn = turns[id] or begin_unasked(id, conversation)
   updates.show(turn.view, params.update)
   local update = params.update
   if update.kind == 'toolResult' then read_again_soon() end
@@ -468,8 +485,11 @@ function M.complete(params)
   read_again()
   if not turn then return end
   if outcome ~= 'failed' then updates.close(turn.view, outcome) end
+  local said = {} ---@type table<string, true> several calls may be refused alike
   for _, refusal in ipairs(params.refusals) do
-    turn.view:note(refusal.text .. (HINTS[refusal.reason] or ''))
+    local text = refusal.text .. (HINTS[refusal.reason] or '')
+    if not said[text] then turn.view:note(text) end
+    said[text] = true
   end
   local failure = params.error or {}
   if outcome == 'failed' then return fail(turn, failure.code == 'schema' and turn.unfit or failure.message) end

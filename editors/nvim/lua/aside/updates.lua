@@ -45,10 +45,12 @@ local kinds = {
   end,
   toolResult = function(view, update)
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
-    if #summary > 1 and not view:has_output(update.callId) then view:output(update.callId, ended(update.summary)) end
+    local whole = update.content or #summary > 1 and update.summary or nil
+    if whole and not view:has_output(update.callId) then view:output(update.callId, ended(whole)) end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
     local said = log.short(summary[1], 100)
-    local sign = vim.startswith(said, SIGNS[status]) and said or SIGNS[status] .. ' ' .. said
+    local sign = vim.startswith(said, SIGNS[status]) and said
+      or SIGNS[status] .. (SIGNS[status]:find('%a') and ': ' or ' ') .. said
     -- Why it failed is said whole, and not in a fold.
     if status ~= 'ok' then
       spell_out(view, update.callId, sign, summary[1])
@@ -83,7 +85,8 @@ local kinds = {
   steered = function(view, update) view:said(update.text) end,
   retry = function(view, update)
     if update.discardStep then view:discard(update.discardStep) end
-    view:note(('%s — sent again in %.1f s.'):format(update.reason:gsub('%.$', ''), update.afterMs / 1000))
+    local reason = update.reason:gsub('%.$', ''):gsub('^%l', string.upper)
+    view:note(('%s — sent again in %.1f s.'):format(reason, update.afterMs / 1000))
   end,
   notice = function(view, update) view:note(update.text) end,
   title = function(view, update)
@@ -109,8 +112,10 @@ local NOTES = {
 --- Says how a turn ended.
 ---@param view aside.View
 ---@param outcome string
-function M.close(view, outcome)
-  if NOTES[outcome] then view:note(NOTES[outcome]) end
+---@param why? string it failed
+function M.close(view, outcome, why)
+  local note = why and 'Failed: ' .. why or NOTES[outcome]
+  if note then view:note(note) end
 end
 
 --- The updates of a turn as they were shown when it ran. What was said while a text was written stands before that in the
@@ -134,12 +139,13 @@ end
 
 --- Writes turns that ran before on an empty page.
 ---@param view aside.View
----@param turns { turnId: string, message: string, attachments?: string[], updates: table[], outcome?: string }[]
+---@param turns { turnId: string, message: string, attachments?: string[], updates: table[], outcome?: string, error?: { message: string } }[]
 ---@param runs? boolean the last one runs still, here or in another program
 function M.replay(view, turns, runs)
   for at, turn in ipairs(turns) do
     view:begin_turn(turn.turnId)
-    view:said(turn.message, table.concat(turn.attachments or {}, ' · '))
+    -- One that made a summary, or took one back, has none.
+    if turn.message ~= '' then view:said(turn.message, table.concat(turn.attachments or {}, ' · ')) end
     for _, update in ipairs(as_shown(turn.updates)) do
       M.show(view, update)
     end
@@ -147,7 +153,7 @@ function M.replay(view, turns, runs)
       view:note('It runs, here or in another program; :Aside conversations reads it again.')
     else
       view:finish_all('interrupted')
-      M.close(view, turn.outcome or 'interrupted')
+      M.close(view, turn.outcome or 'interrupted', turn.error and turn.error.message)
     end
   end
   view:flush()

@@ -88,7 +88,7 @@ function View.new()
   vim.bo[buf].bufhidden, vim.bo[buf].undolevels, vim.bo[buf].modifiable = 'hide', -1, false
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
-  vim.api.nvim_buf_set_name(buf, 'aside://answer/' .. buf)
+  vim.api.nvim_buf_set_name(buf, ('aside://%d/answer'):format(buf))
   pcall(vim.treesitter.start, buf, 'markdown')
   -- The turn goes on after the person wipes out the page.
   local function forget() views[buf] = nil end
@@ -181,7 +181,7 @@ function View.dress(win)
     conceallevel = 0,
     foldmethod = 'expr',
     foldexpr = ("getline(v:lnum)[:%d]==#'%s'"):format(#FOLDED - 1, FOLDED),
-    foldtext = "'│ '.(v:foldend-v:foldstart+1).' line'.(v:foldend>v:foldstart?'s':'')",
+    foldtext = "v:lua.require'aside.view'.foldtext()",
     foldenable = true,
     foldlevel = 0,
     fillchars = 'fold: ,eob: ',
@@ -193,6 +193,19 @@ function View.dress(win)
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
+end
+
+--- Text of a closed fold: its lines are counted, and of what runs the last one is shown.
+---@return string
+function View.foldtext()
+  local last = vim.v.foldend
+  local count = last - vim.v.foldstart + 1
+  local counted = ('%s%d line%s'):format(FOLDED, count, count > 1 and 's' or '')
+  local view = views[vim.api.nvim_get_current_buf()]
+  local function prints(line) return line.running and line.lines > 0 and view:row(line) + 1 + line.lines == last end
+  if not view or not vim.iter(vim.tbl_values(view.lines)):any(prints) then return counted end
+  local text = vim.api.nvim_buf_get_lines(view.buf, last - 1, last, true)[1]
+  return ('%s · %s'):format(counted, text:sub(#FOLDED + 1))
 end
 
 --- Shows it, without taking the cursor unless it is asked to. Two floats would cover one another.
