@@ -53,7 +53,7 @@ export function diffBlocks(before: string[], after: string[]): Block[] {
 }
 
 /** Whether two changes of a text touch the same lines, or add lines at the same place. */
-function collide(one: Block, other: Block): boolean {
+export function collide(one: Block, other: Block): boolean {
   const [end, otherEnd] = [one.at + one.old.length, other.at + other.old.length];
   if (!one.old.length && !other.old.length) return one.at === other.at;
   return one.at < otherEnd && other.at < end;

@@ -13,6 +13,16 @@ const ICONS = {
   interrupted: 'debug-pause',
 };
 
+/** Conversations in place of which another one goes on, since a message was edited or sent again. */
+const REPLACED = 'aside.replaced';
+/** Those that are remembered, the newest. */
+const MOST_REPLACED = 200;
+
+export async function keepReplaced(state: vscode.Memento, conversationId: string): Promise<void> {
+  const all = new Set(state.get<string[]>(REPLACED, [])).add(conversationId);
+  await state.update(REPLACED, [...all].slice(-MOST_REPLACED));
+}
+
 export class Conversations
   implements vscode.TreeDataProvider<ConversationItem>, vscode.TextDocumentContentProvider
 {
@@ -21,6 +31,7 @@ export class Conversations
 
   constructor(
     private readonly server: Server,
+    private readonly state: vscode.Memento,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     server.onNotification('aside/conversation/changed', () => this.changed.fire());
@@ -42,7 +53,8 @@ export class Conversations
     item.id = conversationId;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
-    item.description = when(new Date(updatedAt));
+    const isReplaced = this.state.get<string[]>(REPLACED, []).includes(conversationId);
+    item.description = `${isReplaced ? 'earlier version · ' : ''}${when(new Date(updatedAt))}`;
     item.command = {
       command: 'aside.openConversation',
       title: 'Open',

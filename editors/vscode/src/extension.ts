@@ -48,7 +48,7 @@ export function activate(context: vscode.ExtensionContext) {
   const threads = new Threads(talks, prompts, pasted, context.workspaceState, subscriptions);
   const view = new View(talks, prompts, choices, pasted, context);
   const review = new Review(prompts, subscriptions);
-  const conversations = new Conversations(server, subscriptions);
+  const conversations = new Conversations(server, context.workspaceState, subscriptions);
   const mcpServers = new McpServers(server, subscriptions);
   const statusBar = new StatusBar(server, prompts, talks, choices, subscriptions);
   server.onRequest('aside/tool/call', ({ name, arguments: args, root }) =>
@@ -155,6 +155,9 @@ export function activate(context: vscode.ExtensionContext) {
   }
   subscriptions.push(
     server,
+    talks.onDidChange(({ conversationId, turns }) => {
+      if (turns.at(-1)?.text.outcome !== 'interrupted') prompts.dropLeft(conversationId);
+    }),
     vscode.languages.registerCodeActionsProvider(
       FILES,
       { provideCodeActions: offerFix },

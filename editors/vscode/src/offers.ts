@@ -11,6 +11,7 @@ const answered = (answer: unknown): Answer => ({ action: 'answer', answer });
 /** Choices of a prompt; a call can be allowed only where the whole of it is shown beside them. */
 export function offers(prompt: Prompt): Offer[] {
   const { answerType, kind, preview, optional } = prompt;
+  if (prompt.resumable) return [{ label: 'Resume, to Answer It…' }];
   if (preview?.kind === 'diff') return [{ label: 'Show the Change' }, refusal(prompt)];
   if (kind !== 'question') {
     if (isLong(details(prompt))) return [{ label: 'Review…' }, refusal(prompt)];
@@ -24,6 +25,7 @@ export function offers(prompt: Prompt): Offer[] {
   return [
     ...choices(prompt).map((value) => ({ label: label(value), answer: answered(value) })),
     ...(answerType.type === 'multi_select' ? [{ label: 'Choose…' }] : []),
+    ...(answerType.type === 'text' || answerType.type === 'number' ? [{ label: 'Type It…' }] : []),
     ...(answerType.type === 'secret' ? [{ label: 'Type It Hidden…' }] : []),
     ...(optional ? [{ label: 'Leave It Out', answer: answered(null) }] : []),
   ];
@@ -41,7 +43,12 @@ export function typedAnswer(prompt: Prompt, text: string): Answer {
     throw new Error('A secret is not typed where it can be read; choose “Type It Hidden…” above.');
   if (answerType.type === 'multi_select') {
     const chosen = typed.split(',').map((it) => like(answerType.options, it));
-    if (!chosen.includes(undefined)) return answered(chosen);
+    const { minimum = 0, maximum = answerType.options.length } = answerType;
+    const fits = chosen.length >= minimum && chosen.length <= maximum;
+    if (fits && !chosen.includes(undefined)) return answered(chosen);
+    throw new Error(
+      `“${typed}” is not ${minimum} to ${maximum} of ${answerType.options.join(', ')}; correct it, or send it with “Tell the Model”.`,
+    );
   } else if (answerType.type === 'boolean' || answerType.type === 'select') {
     const chosen = like(choices(prompt), typed);
     if (chosen !== undefined) return answered(chosen);
@@ -53,6 +60,12 @@ export function typedAnswer(prompt: Prompt, text: string): Answer {
     `“${typed}” is not ${expects ?? 'one of the answers'}; correct it, or send it with “Tell the Model”.`,
   );
 }
+
+/** What a typed answer has to be, where that is not every text. */
+export const expected = ({ answerType, expects }: Prompt): string | undefined =>
+  expects && (answerType.type === 'text' || answerType.type === 'number')
+    ? `Expected: ${expects}.`
+    : undefined;
 
 const refusal = ({ answerType }: Prompt): Offer => ({
   label: 'No',

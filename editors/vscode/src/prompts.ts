@@ -51,8 +51,8 @@ export class Prompts {
   private readonly open = new Map<string, Pending>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
-  /** Shows changes of files; they are decided there. */
-  review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
+  /** Where changes of files are decided. */
+  review?: { open(prompts: Prompt[]): Promise<void>; accept(prompt: Prompt): Promise<void> };
   /** The prompt on the screen, and a token that takes it off. */
   private shown?: { done: Promise<unknown>; off: vscode.CancellationTokenSource };
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
@@ -108,6 +108,12 @@ export class Prompts {
     this.open.get(promptId)?.settle({ action: 'cancel' }, became);
   }
 
+  /** Drops what was left open by the last server, in a conversation whose turn goes on or is over: what still waits is asked anew. */
+  dropLeft(conversationId: string | undefined): void {
+    for (const { prompt } of this.list)
+      if (prompt.resumable && prompt.conversationId === conversationId) this.cancel(prompt, 'gone');
+  }
+
   ofConversation(conversationId: string): Prompt[] {
     return this.list.flatMap(({ prompt }) =>
       prompt.conversationId === conversationId ? [prompt] : [],
@@ -135,11 +141,23 @@ export class Prompts {
 
   /** Gives an answer that was offered beside the prompt. */
   async choose(promptId: string, at: number): Promise<void> {
-    const pending = this.open.get(promptId);
+    const pending = this.clicked(promptId);
     const offer = pending && offers(pending.prompt)[at];
-    if (!offer || Date.now() - pending.since < GRACE) return;
+    if (!offer) return;
     if (offer.answer) pending.settle(offer.answer);
     else await this.turnTo(promptId);
+  }
+
+  /** Takes a change beside which the whole of it is shown. */
+  async accept(promptId: string): Promise<void> {
+    const pending = this.clicked(promptId);
+    if (pending) await this.review?.accept(pending.prompt);
+  }
+
+  /** The prompt that a click is about, unless it came right before the click. */
+  private clicked(promptId: string): Pending | undefined {
+    const pending = this.open.get(promptId);
+    return pending && Date.now() - pending.since >= GRACE ? pending : undefined;
   }
 
   /** The question that a text typed in this conversation answers: the one that came first. */
@@ -181,7 +199,7 @@ export class Prompts {
       this.awaited = promptId;
       await this.server.request('aside/turn/resume', { conversationId });
     } else if (isChange(prompt)) {
-      await this.review(
+      await this.review?.open(
         this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable),
       );
     } else {

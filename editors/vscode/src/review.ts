@@ -1,8 +1,8 @@
 // Changes of files that wait for a permission: a diff, in which blocks are accepted and rejected one by one.
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { compose, diffBlocks, linesOf, moved, type Block } from './blocks';
-import { closeTabs, openDocument, openTabs } from './editorTools';
+import { collide, compose, diffBlocks, linesOf, moved, type Block } from './blocks';
+import { closeTabs, openDocument } from './editorTools';
 import { isChange, type Became, type Pending, type Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
 
@@ -31,8 +31,11 @@ interface Change {
 
 const isOpen = ({ pending }: Change): boolean => pending.became === undefined;
 
-/** The change that a command is about: of a note in a thread, of a block's line, of a side of a diff, or of the active editor. */
-export type From = { promptId?: string } | vscode.Uri | undefined;
+/** Changes of the same text of a file, which are shown as one diff. */
+type Sheet = Change[];
+
+/** The changes that a command is about: of a note in a thread, of a block's line, of a side of a diff, or of the active editor. */
+export type From = { promptId?: string } | { sheet: string } | vscode.Uri | undefined;
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
   private readonly changes = new Map<string, Change>();
@@ -45,7 +48,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     private readonly prompts: Prompts,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
-    prompts.review = (waiting) => this.open(waiting);
+    prompts.review = this;
     subscriptions.push(
       this.content,
       this.lenses,
@@ -62,10 +65,13 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   /** One change as a diff, several as one tab. */
   async open(waiting: Prompt[]): Promise<void> {
-    const all = waiting.flatMap(({ promptId }) => this.change(promptId) ?? []);
+    const all = sheetsOf(waiting.flatMap(({ promptId }) => this.change(promptId) ?? []));
     const [first] = all;
     if (!first) return;
-    const title = `${path.basename(vscode.Uri.parse(first.preview.uri).path)} – Aside’s change`;
+    // A tab that is only looked at would give way, and be gone with the review.
+    if (vscode.window.tabGroups.activeTabGroup.activeTab?.isPreview)
+      await vscode.commands.executeCommand('workbench.action.keepEditor');
+    const title = `${path.basename(fileOf(first).path)} – Aside’s change`;
     if (all.length === 1)
       return vscode.commands.executeCommand(
         'vscode.diff',
@@ -74,11 +80,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
         title,
         { preview: false },
       );
-    const files = all.map((it) => [
-      vscode.Uri.parse(it.preview.uri),
-      side(it, 'old'),
-      side(it, 'new'),
-    ]);
+    const files = all.map((it) => [fileOf(it), side(it, 'old'), side(it, 'new')]);
     // One that is there may show what is decided by now.
     await closeTabs(isSeveral);
     await vscode.commands.executeCommand('vscode.changes', SEVERAL, files);
@@ -96,8 +98,65 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 
   /** Takes all blocks that were not rejected. */
   async accept(from: From): Promise<void> {
-    const change = this.find(from);
+    for (const change of this.find(from)) await this.take(change);
+  }
+
+  reject(from: From): void {
+    for (const { pending } of this.find(from)) pending.settle({ action: 'answer', answer: 'no' });
+  }
+
+  /** Decides one block, the one at the cursor where no number says which; with its last one a change is decided. */
+  async decide(taken: boolean, from: From, at?: number): Promise<void> {
+    const sheet = this.find(from);
+    const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
+    const { starts, blocks } = composed(sheet);
+    const here = Math.max(0, starts.findLastIndex((start) => start <= line));
+    const [change, block] = at === undefined ? (blocks[here] ?? []) : [sheet[0], sheet[0]?.blocks[at]];
     if (!change || !isOpen(change)) return;
+    if (block) change.decided.set(block, taken);
+    if (change.decided.size === change.blocks.length) {
+      if ([...change.decided.values()].includes(true)) await this.take(change);
+      else this.reject(change.pending.prompt);
+    }
+    this.draw(change);
+    this.lenses.fire();
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const sheet = this.shownIn(uri);
+    return uri.query.startsWith('old:') ? (sheet[0]?.preview.old ?? '') : composed(sheet).text;
+  }
+
+  provideCodeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
+    const sheet = this.shownIn(uri);
+    if (!sheet.length || uri.query.startsWith('old:')) return [];
+    const lens = (line: number, title: string, command = '', ...given: unknown[]) =>
+      new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: given });
+    const { starts, blocks } = composed(sheet);
+    const lenses = blocks.flatMap(([change, block], at) => {
+      const { decided, pending } = change;
+      const { became, prompt } = pending;
+      const line = starts[at]!;
+      // What has not changed is folded, so only a line of a block is sure to be seen.
+      if (became) return block === change.blocks[0] ? [lens(line, BECAME[became])] : [];
+      const about = [{ promptId: prompt.promptId }, change.blocks.indexOf(block)];
+      const taken = decided.get(block);
+      return [
+        lens(line, taken ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock', ...about),
+        lens(line, taken === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock', ...about),
+      ];
+    });
+    if (blocks.filter(([change]) => isOpen(change)).length < 2) return lenses;
+    const whole = { sheet: uri.query };
+    return [
+      ...lenses,
+      lens(starts[0]!, 'Accept File', 'aside.acceptChange', whole),
+      lens(starts[0]!, 'Reject File', 'aside.rejectChange', whole),
+    ];
+  }
+
+  private async take(change: Change): Promise<void> {
+    if (!isOpen(change)) return;
     const { pending, before, blocks, decided } = change;
     const now = this.now(change);
     const there = now === undefined ? blocks : moved(before, linesOf(now), blocks);
@@ -114,83 +173,20 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     pending.settle({ action: 'answer', answer: 'once', ...part });
   }
 
-  reject(from: From): void {
-    this.find(from)?.pending.settle({ action: 'answer', answer: 'no' });
+  private find(from: From): Sheet {
+    if (from && 'promptId' in from) return [this.change(from.promptId) ?? []].flat();
+    if (from && 'sheet' in from) return this.sheet(from.sheet);
+    const active = this.shownIn(vscode.window.activeTextEditor?.document.uri);
+    return active.length ? active : this.shownIn(from as vscode.Uri | undefined);
   }
 
-  /** Decides one block, the one at the cursor where no number says which; with the last one the change is decided. */
-  async decide(taken: boolean, from: From, at?: number): Promise<void> {
-    const change = this.find(from);
-    if (!change || !isOpen(change)) return;
-    const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
-    const block =
-      change.blocks[
-        at ??
-          Math.max(
-            0,
-            this.composed(change).at.findLastIndex((start) => start <= line),
-          )
-      ];
-    if (block) change.decided.set(block, taken);
-    if (change.decided.size === change.blocks.length) {
-      if ([...change.decided.values()].includes(true)) await this.accept(change.pending.prompt);
-      else this.reject(change.pending.prompt);
-    }
-    this.content.fire(side(change, 'new'));
-    this.lenses.fire();
+  private shownIn(uri: vscode.Uri | undefined): Sheet {
+    return uri?.scheme === SCHEME ? this.sheet(uri.query) : [];
   }
 
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    const change = this.shownIn(uri);
-    if (!change) return '';
-    const { became } = change.pending;
-    return uri.query.startsWith('old:') || became === 'refused' || became === 'gone'
-      ? change.preview.old
-      : this.composed(change).text;
-  }
-
-  provideCodeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
-    const change = this.shownIn(uri);
-    if (!change || uri.query.startsWith('old:')) return [];
-    const { became, prompt } = change.pending;
-    const { promptId } = prompt;
-    const lens = (line: number, title: string, command = '', ...more: unknown[]) =>
-      new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
-        title,
-        command,
-        arguments: [{ promptId }, ...more],
-      });
-    const { at: starts } = this.composed(change);
-    // What has not changed is folded, so only a line of a block is sure to be seen.
-    if (became) {
-      const isAsBefore = became === 'refused' || became === 'gone';
-      return [lens((isAsBefore ? change.blocks[0]?.at : starts[0]) ?? 0, BECAME[became])];
-    }
-    const blocks = starts.flatMap((line, at) => {
-      const decided = change.decided.get(change.blocks[at]!);
-      return [
-        lens(line, decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock', at),
-        lens(line, decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock', at),
-      ];
-    });
-    if (starts.length < 2) return blocks;
-    return [
-      ...blocks,
-      lens(starts[0]!, 'Accept File', 'aside.acceptChange'),
-      lens(starts[0]!, 'Reject File', 'aside.rejectChange'),
-    ];
-  }
-
-  private find(from: From): Change | undefined {
-    if (from && 'promptId' in from) return this.change(from.promptId);
-    return (
-      this.shownIn(vscode.window.activeTextEditor?.document.uri) ??
-      this.shownIn(from as vscode.Uri | undefined)
-    );
-  }
-
-  private shownIn(uri: vscode.Uri | undefined): Change | undefined {
-    return uri?.scheme === SCHEME ? this.change(uri.query.slice('old:'.length)) : undefined;
+  /** @param query that of a side */
+  private sheet(query: string): Sheet {
+    return idsOf(query).flatMap((id) => this.change(id) ?? []);
   }
 
   private change(promptId = ''): Change | undefined {
@@ -211,8 +207,10 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     return change;
   }
 
-  private composed({ before, blocks, decided }: Change) {
-    return compose(before, blocks, (block) => decided.get(block) !== false);
+  /** Shows what has become of a change, wherever it is shown. */
+  private draw({ pending: { prompt } }: Change): void {
+    for (const { uri } of vscode.workspace.textDocuments)
+      if (uri.scheme === SCHEME && idsOf(uri.query).includes(prompt.promptId)) this.content.fire(uri);
   }
 
   /** The text of the open file, where it is another one than the change was made for. */
@@ -236,32 +234,81 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     }
   }
 
-  /**
-   * Closes what shows a change that waits no more. In the tab of several it stays, with what became of it, as long as
-   * another one there waits.
-   */
+  /** Closes what shows no change that waits. What is decided stays beside those that wait, with what became of it. */
   private forget(): void {
-    const decided = [...this.changes.values()].filter((it) => !isOpen(it));
-    const shown = new Set(decided.map((it) => side(it, 'new').toString()));
+    const all = [...this.changes.values()];
+    const decided = all.filter((it) => !isOpen(it));
+    const isOver = (sheet: Sheet) => sheet.length > 0 && !sheet.some(isOpen);
     void closeTabs(
-      ({ input }) =>
-        input instanceof vscode.TabInputTextDiff && shown.has(input.modified.toString()),
+      ({ input }) => input instanceof vscode.TabInputTextDiff && isOver(this.shownIn(input.modified)),
     );
-    if (decided.length === this.changes.size) void closeTabs(isSeveral);
-    const stays = decided.length < this.changes.size && openTabs().some(isSeveral);
-    for (const change of decided) {
-      if (stays) this.content.fire(side(change, 'new'));
-      else this.changes.delete(change.pending.prompt.promptId);
+    if (decided.length === all.length) {
+      void closeTabs(isSeveral);
+      this.changes.clear();
+    } else {
+      for (const change of decided) this.draw(change);
+      this.lenses.fire();
     }
-    if (decided.length) this.lenses.fire();
   }
 }
 
-/** A side of a change. Its path is the file's own, so that an editor takes both for the same file. */
-function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {
+/** Whether nothing of a change is in the file. */
+const isAsBefore = ({ pending: { became } }: Change): boolean =>
+  became === 'refused' || became === 'gone';
+
+/** The text of a file with what is taken so far, each block with its change, and the line at which it is. */
+function composed(sheet: Sheet) {
+  const blocks = sheet
+    .flatMap((change) => change.blocks.map((block) => [change, block] as const))
+    .sort(([, one], [, other]) => one.at - other.at);
+  const isTaken = new Map(
+    blocks.map(([change, block]) => [
+      block,
+      !isAsBefore(change) && change.decided.get(block) !== false,
+    ]),
+  );
+  const { text, at: starts } = compose(
+    sheet[0]?.before ?? [],
+    blocks.map(([, block]) => block),
+    (block) => isTaken.get(block) === true,
+  );
+  return { text, starts, blocks };
+}
+
+/** Changes of one text that touch none of the same lines are one sheet. */
+function sheetsOf(changes: Change[]): Sheet[] {
+  const sheets: Sheet[] = [];
+  for (const change of changes) {
+    const { uri, old } = change.preview;
+    const fits = (sheet: Sheet) =>
+      sheet.every(
+        ({ preview, blocks }) =>
+          preview.uri === uri &&
+          preview.old === old &&
+          !blocks.some((one) => change.blocks.some((other) => collide(one, other))),
+      );
+    const sheet = sheets.find(fits);
+    if (sheet) sheet.push(change);
+    else sheets.push([change]);
+  }
+  return sheets;
+}
+
+const fileOf = ([first]: Sheet): vscode.Uri => vscode.Uri.parse(first?.preview.uri ?? '');
+
+/** The prompts that a side is about, by its query. */
+const idsOf = (query: string): string[] => query.slice('old:'.length).split('+');
+
+/**
+ * A side of a diff. Its path is the file's own, so that an editor takes both for the same file. VS Code's own servers for languages
+ * leave the query out, and would take one side for the other, so the authority tells them apart, too.
+ */
+function side(sheet: Sheet, which: 'old' | 'new'): vscode.Uri {
+  const ids = sheet.map(({ pending }) => pending.prompt.promptId);
   return vscode.Uri.from({
     scheme: SCHEME,
-    path: vscode.Uri.parse(preview.uri).path,
-    query: `${which}:${pending.prompt.promptId}`,
+    authority: `${which}-${ids.join('-')}`,
+    path: fileOf(sheet).path,
+    query: `${which}:${ids.join('+')}`,
   });
 }

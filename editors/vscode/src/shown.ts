@@ -5,7 +5,7 @@ import type { Outcome } from './wire';
 export interface ShownTurn {
   id: string;
   message: string;
-  outcome?: Outcome;
+  outcome?: Outcome | 'elsewhere';
   /** What it cost, in a few words. */
   spent?: string;
   /** Whether it changed files, which can be taken back. */
@@ -20,7 +20,11 @@ export interface ShownPrompt {
   detail?: string;
   /** A change of a file, by lines that begin with a sign. */
   diff?: string;
+  /** Whether the diff has all of the change, so that it can be accepted beside it. */
+  isWhole: boolean;
   offers: { label: string; isUsual: boolean }[];
+  /** Whether its turn runs, so that it can be declined and skipped. */
+  isAsked: boolean;
 }
 
 /** Beside the box: what is on, and what was spent. */
@@ -52,7 +56,8 @@ export type ToView =
   | { kind: 'prompts'; prompts: ShownPrompt[] }
   | { kind: 'state'; state: ShownState }
   | { kind: 'focus'; on: 'box' | 'answers' }
-  | { kind: 'draft'; text: string }
+  /** A text that is no answer, and why. */
+  | { kind: 'draft'; text: string; problem: string }
   /** What can be mentioned behind the `@` of this text. */
   | { kind: 'mentions'; typed: string; all: ShownMention[] };
 
@@ -61,9 +66,11 @@ export type FromView =
   | { kind: 'send'; text: string; instead?: string }
   | { kind: 'answer'; text: string }
   | { kind: 'choose'; promptId: string; at: number }
-  | { kind: 'decline' | 'skip'; promptId: string }
+  | { kind: 'accept' | 'decline' | 'skip'; promptId: string }
   | { kind: 'undo'; turnId: string }
   | { kind: 'copy' | 'insert'; text: string }
   | { kind: 'open'; href: string }
+  /** The person types, or is about to. */
+  | { kind: 'typing' }
   | { kind: 'mention'; typed: string }
   | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' | 'key' | 'tour' | 'ollama' };

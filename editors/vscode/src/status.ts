@@ -5,12 +5,21 @@ import type { Prompts } from './prompts';
 import type { Server } from './server';
 import { counted, visible } from './text';
 import { runningTurn, type Talks } from './talks';
+import type { Outcome } from './wire';
 
 const { Information: ok, Warning: warning, Error: error } = vscode.LanguageStatusSeverity;
 const SEVERITY = { ok, warning, error };
 
 /** Milliseconds for which the end of all work is told to a person who is elsewhere. */
 const TOLD_MS = 6_000;
+
+/** What is said of a turn that ended while the person was elsewhere. */
+const ENDED: Record<Outcome, string> = {
+  completed: '$(check) Aside: done',
+  cancelled: '$(circle-slash) Aside: stopped',
+  failed: '$(error) Aside: failed',
+  interrupted: '$(debug-pause) Aside: interrupted',
+};
 
 export class StatusBar {
   private wasBusy = false;
@@ -73,7 +82,8 @@ export class StatusBar {
 
   private paint(): void {
     this.tellEnd();
-    const text = this.text ?? (this.ended && '$(check) Aside: done');
+    const outcome = this.talks.latest?.turns.at(-1)?.text.outcome ?? 'completed';
+    const text = this.text ?? (this.ended && ENDED[outcome]);
     if (text === undefined) return this.item.hide();
     this.item.text = text;
     this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealWork';

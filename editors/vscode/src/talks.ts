@@ -12,21 +12,35 @@ export interface Turn {
   readonly id: string;
   readonly message: string;
   readonly text: TurnText;
+  /** Whether the server did not begin it, and has nothing of it. */
+  isLocal?: boolean;
+  /** The mode in which it was started here. */
+  readonly mode?: string;
 }
 
 export interface Talk {
   /** Known as soon as the server has it. */
   conversationId?: string;
   turns: Turn[];
+  /** Whether its last turn runs in another window. */
+  runsElsewhere?: boolean;
 }
 
-const newTurn = (id: string, message: string): Turn => ({ id, message, text: new TurnText() });
+const newTurn = (id: string, message: string, mode?: string): Turn => ({
+  id,
+  message,
+  text: new TurnText(),
+  mode,
+});
 
 /** The turn of a conversation that runs. */
 export const runningTurn = ({ turns }: Talk): Turn | undefined => {
   const last = turns.at(-1);
   return last?.text.outcome === undefined ? last : undefined;
 };
+
+/** Conversations, the newest, that are looked at when the window is turned to. */
+const REFRESHED = 200;
 
 export class Talks {
   private readonly all = new Set<Talk>();
@@ -56,6 +70,10 @@ export class Talks {
     );
     subscriptions.push(
       this.changed,
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        // What fails here fails again where the person does something with it, and is told there.
+        if (focused) void this.refresh().catch(() => undefined);
+      }),
       server.onDidChangeRunning((running) => !running && this.interrupt()),
     );
   }
@@ -82,6 +100,24 @@ export class Talks {
     return this.loading.get(conversationId) ?? this.load(conversationId);
   }
 
+  /** Reads anew what another window went on with. One that runs here is as it is. */
+  async refresh(): Promise<void> {
+    const known = this.list.filter((it) => it.conversationId !== undefined && !runningTurn(it));
+    if (!known.length || !this.server.isRunning) return;
+    const { items } = await this.server.request('aside/conversation/list', { limit: REFRESHED });
+    for (const talk of known) {
+      const item = items.find((it) => it.conversationId === talk.conversationId);
+      const count = talk.turns.filter(({ isLocal }) => !isLocal).length;
+      const isSame = item?.turns === count && !talk.runsElsewhere;
+      if (!item || isSame || runningTurn(talk)) continue;
+      const last = talk.turns.at(-1);
+      Object.assign(talk, await this.readTurns(item.conversationId));
+      // What was just written here and not taken stays, to be sent again.
+      if (last?.isLocal) talk.turns.push(last);
+      this.changed.fire(talk);
+    }
+  }
+
   find(conversationId: string): Talk | undefined {
     return this.list.find((it) => it.conversationId === conversationId);
   }
@@ -93,10 +129,11 @@ export class Talks {
     attach: () => Promise<Attachment[]>,
     root?: vscode.Uri,
   ): Promise<void> {
-    const turn = newTurn(randomUUID(), message);
+    const turn = newTurn(randomUUID(), message, this.choices.shown.mode);
     this.again.set(turn.id, () => this.start(talk, message, attach, root));
     talk.turns.push(turn);
     this.all.add(talk);
+    this.last = talk;
     this.changed.fire(talk);
     try {
       const started = await this.server.request('aside/turn/start', {
@@ -111,8 +148,9 @@ export class Talks {
     } catch (error) {
       const lacks = lacksModel(error);
       const why = lacks && this.choices.lacksModel ? LACKING : sentence(error);
-      turn.text.note(`**${worded(why)}**`);
+      turn.text.note(`**${worded(why[0]!.toUpperCase() + why.slice(1))}**`);
       turn.text.outcome = 'failed';
+      turn.isLocal = true;
       if (lacks) void this.goOn(turn.id, this.keys.lead(why));
     }
     this.changed.fire(talk);
@@ -177,22 +215,35 @@ export class Talks {
   }
 
   private async read(conversationId: string): Promise<Talk> {
-    const talk: Talk = { conversationId, turns: [] };
-    let after: string | undefined;
-    do {
-      const page = await this.server.request('aside/conversation/read', { conversationId, after });
-      for (const { turnId, message, updates, outcome } of page.turns) {
-        const turn = newTurn(turnId, message);
-        for (const update of updates) turn.text.apply(update);
-        // One that runs in no server can be resumed.
-        turn.text.outcome = outcome ?? 'interrupted';
-        talk.turns.push(turn);
-      }
-      after = page.next;
-    } while (after !== undefined);
+    const talk: Talk = { conversationId, ...(await this.readTurns(conversationId)) };
     this.all.add(talk);
     this.changed.fire(talk);
     return talk;
+  }
+
+  private async readTurns(conversationId: string): Promise<Omit<Talk, 'conversationId'>> {
+    const turns: Turn[] = [];
+    let after: string | undefined;
+    do {
+      const page = await this.server.request('aside/conversation/read', { conversationId, after });
+      for (const { turnId, message, updates, outcome, error } of page.turns) {
+        const turn = newTurn(turnId, message);
+        for (const update of updates) turn.text.apply(update);
+        turn.text.fail(error);
+        // One that runs in no server can be resumed.
+        turn.text.outcome = outcome ?? 'interrupted';
+        turns.push(turn);
+      }
+      after = page.next;
+    } while (after !== undefined);
+    const isOpen = turns.at(-1)?.text.outcome === 'interrupted';
+    return { turns, runsElsewhere: isOpen && (await this.isElsewhere(conversationId)) };
+  }
+
+  private async isElsewhere(conversationId: string): Promise<boolean> {
+    const { items } = await this.server.request('aside/conversation/list', { limit: REFRESHED });
+    const status = items.find((it) => it.conversationId === conversationId)?.status;
+    return status === 'running' || status === 'waiting';
   }
 
   private tell(conversationId: string, turnId: string, apply: (text: TurnText) => void): void {
@@ -202,7 +253,8 @@ export class Talks {
     talk.conversationId = conversationId;
     let turn = talk.turns.find(({ id }) => id === turnId);
     if (!turn) talk.turns.push((turn = newTurn(turnId, '')));
-    if (turn.text.outcome === 'interrupted') delete turn.text.outcome;
+    if (turn.text.outcome === 'interrupted') turn.text.resume();
+    talk.runsElsewhere = false;
     apply(turn.text);
     this.last = talk;
     this.changed.fire(talk);
@@ -213,7 +265,7 @@ export class Talks {
       const turn = runningTurn(talk);
       if (!turn) continue;
       turn.text.outcome = 'interrupted';
-      turn.text.note('*The server ended. The turn can be resumed.*', false);
+      turn.text.note('*The server ended here.*', false);
       this.changed.fire(talk);
     }
   }

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { place, readAttachments, SYNCED } from './attachments';
 import { rootOf } from './editorTools';
 import { Follow } from './follow';
-import { offers, typedAnswer } from './offers';
+import { expected, offers, typedAnswer } from './offers';
 import { isChange, type Prompts } from './prompts';
 import type { Talk, Talks, Turn } from './talks';
 import { escaped, fenced, harmless, titled, visible } from './text';
@@ -104,7 +104,7 @@ export class Threads {
       throw new Error('The setting comments.visible hides its threads; turn it on.');
     const { document, selection } = editor;
     const { uri } = document;
-    const refusal = `Aside cannot be asked in ${path.basename(uri.path)}, which is no text of a file; ask in a file, or in the view of Aside.`;
+    const refusal = `Beside ${path.basename(uri.path)}, which is no text of a file, no question can be asked; ask in a file, or in the view of Aside.`;
     if (!ASKABLE.includes(uri.scheme)) throw new Error(refusal);
     const range = reach(selection);
     const there = this.find(
@@ -335,6 +335,8 @@ function promptNote(prompt: Prompt): Note {
     body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
   else if (kind !== 'question') body.push(fenced(details(prompt)));
   else if (context) body.push(fenced(context));
+  const format = expected(prompt);
+  if (format) body.push(escaped(format));
   if (answerType.type === 'multi_select')
     body.push(answerType.options.map((it) => `- ${escaped(it)}`).join('\n'));
   const usual = [prompt.default].flat();
@@ -343,7 +345,7 @@ function promptNote(prompt: Prompt): Note {
     const args = encodeURIComponent(JSON.stringify([prompt.promptId, at]));
     return `- [${escaped(label)}](command:${CHOOSE}?${args})${isUsual ? ' *(default)*' : ''}`;
   });
-  if (!prompt.resumable) body.push(offered.join('\n'));
+  body.push(offered.join('\n'));
   const contextValue = prompt.resumable ? 'resumable' : isChange(prompt) ? 'change' : 'question';
   const markdown = new vscode.MarkdownString(body.join('\n\n'));
   // All that is of a model in it is escaped or in a block of code.

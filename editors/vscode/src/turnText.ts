@@ -13,7 +13,11 @@ export interface Call {
   /** What it printed, of a long output the end. */
   readonly output: string;
   readonly exitStatus?: number;
+  /** What came of it, in a few words, where it printed and changed nothing. */
+  readonly summary?: string;
   readonly diff?: string;
+  /** What was decided about it, and by whom; a change may be taken in part. */
+  readonly decided?: string;
   /** What went wrong, or why a change cannot be shown. */
   readonly problem?: string;
 }
@@ -27,6 +31,11 @@ type Note = { readonly kind: 'note'; readonly text: string; readonly isBelow: bo
 
 /** A part of a turn; one that changes is replaced by another. */
 export type Part = Said | Call | Note;
+
+/** What a person can do about a refusal, by its reason. */
+const HINTS: Record<string, string> = {
+  not_trusted: '*To allow it, trust the workspace: “Workspaces: Manage Workspace Trust”.*',
+};
 
 const SIGNS: Record<CallStatus, string> = {
   waiting: '…',
@@ -44,12 +53,17 @@ const INQUIRIES = {
 
 /** Characters of an output that are kept. */
 const OUTPUT = 200_000;
+/** Characters of a result that stand behind the title of its call; a longer one is an output. */
+const SUMMARY = 100;
 /** Lines at the end of an output that are shown beside the code, while it runs and afterwards. */
 const LAST_LINES = 8;
 
 export class TurnText {
   parts: Part[] = [];
-  private readonly questions = new Map<string, string>();
+  /** What is asked, by its prompt; for a permission, the call that it is about. */
+  private readonly questions = new Map<string, { text: string } | { callId: string }>();
+  /** The number of parts that were there when the turn was resumed. */
+  private resumed = 0;
   usage?: Usage;
   /** Tokens that the conversation has after the turn, and those that its model takes; missing before a response. */
   context?: { tokens: number; window: number };
@@ -70,7 +84,7 @@ export class TurnText {
       case 'reasoning':
         return this.say(update);
       case 'toolCall':
-        return this.call(update.callId, update);
+        return this.call(update.callId, { ...update, title: this.titleOf(update) });
       case 'toolOutput': {
         const output = `${this.find(update.callId)?.output ?? ''}${update.text}`.slice(-OUTPUT);
         return this.call(update.callId, { output });
@@ -85,9 +99,13 @@ export class TurnText {
         });
       }
       case 'toolResult': {
-        const { callId, status, exitStatus, summary } = update;
+        const { callId, status, exitStatus, summary, content } = update;
         const failed = status === 'error' ? { problem: summary } : {};
-        return this.call(callId, { status, exitStatus, ...failed });
+        const there = this.find(callId);
+        const told = status === 'ok' && exitStatus === undefined ? summary : undefined;
+        const isShown = Boolean(there?.output || there?.diff);
+        const gave = isShown ? {} : came(content, told);
+        return this.call(callId, { status, exitStatus, ...failed, ...gave });
       }
       case 'question':
         return 'outcome' in update ? this.settled(update) : this.asked(update);
@@ -96,10 +114,7 @@ export class TurnText {
       case 'steered':
         return this.note(`> ${escaped(update.text)}`);
       case 'retry':
-        if (update.discardStep !== undefined)
-          this.parts = this.parts.filter(
-            (it) => it.kind === 'note' || it.step !== update.discardStep,
-          );
+        if (update.discardStep !== undefined) this.discard(update.discardStep);
         return this.note(
           `*${worded(update.reason.replace(/\.?$/, '.'))} The request is sent again in ${counted(Math.ceil(update.afterMs / 1000), 'second')}.*`,
         );
@@ -123,6 +138,12 @@ export class TurnText {
     this.outcome = outcome;
     this.usage = usage;
     for (const { text } of refusals) this.note(`⊘ ${worded(text)}`);
+    for (const hint of new Set(refusals.map(({ reason }) => HINTS[reason]))) if (hint) this.note(hint);
+    this.fail(error);
+  }
+
+  /** Says why the turn failed, if it did. */
+  fail(error: TurnCompleted['error']): void {
     if (error) this.note(`**${worded(error.message)}**`);
   }
 
@@ -154,7 +175,23 @@ export class TurnText {
       .trim();
   }
 
+  /** Goes on after an interruption. */
+  resume(): void {
+    delete this.outcome;
+    this.resumed = this.parts.length;
+  }
+
+  private discard(step: number): void {
+    this.parts = this.parts.filter((it) => it.kind === 'note' || it.step !== step);
+  }
+
   private say({ kind, step, text }: Said): void {
+    // A step that was cut off is made again as a whole.
+    const before = this.parts.slice(0, this.resumed);
+    if (before.some((it) => it.kind !== 'note' && it.step === step)) {
+      this.discard(step);
+      this.resumed = 0;
+    }
     const at = this.parts.findLastIndex((it) => it.kind !== 'note' || !it.isBelow);
     const last = this.parts[at];
     if (last?.kind === kind && last.step === step)
@@ -166,10 +203,15 @@ export class TurnText {
     return this.parts.find((it): it is Call => it.kind === 'call' && it.callId === callId);
   }
 
+  /** A call that a turn was resumed at is told again by its name alone. */
+  private titleOf({ callId, name, title }: Extract<Update, { kind: 'toolCall' }>): string {
+    return (title === name && this.find(callId)?.title) || title;
+  }
+
   /** A call is one part, whatever becomes of it. */
   private call(callId: string, more: Partial<Omit<Call, 'kind' | 'callId'>>): void {
     const there = this.find(callId);
-    const { step, title, status, output, exitStatus, diff, problem } = {
+    const { step, title, status, output, exitStatus, summary, diff, decided, problem } = {
       ...(there ?? { title: callId, status: 'waiting' as const, output: '' }),
       ...more,
     };
@@ -181,7 +223,9 @@ export class TurnText {
       status,
       output,
       exitStatus,
+      summary,
       diff,
+      decided,
       problem,
     };
     if (there) this.parts[this.parts.indexOf(there)] = now;
@@ -197,12 +241,13 @@ export class TurnText {
     text,
   }: Extract<Update, { promptKind: unknown }>): void {
     if (promptKind === 'runTool') this.call(callId, { title: text.replace(/\?$/, '') });
-    this.questions.set(promptId, promptKind === 'runTool' ? '' : `${label}: ${text}`);
+    this.questions.set(promptId, promptKind === 'runTool' ? { callId } : { text: `${label}: ${text}` });
   }
 
   private settled({ promptId, text }: Extract<Update, { outcome: unknown }>): void {
-    const question = this.questions.get(promptId) ?? 'A question';
-    if (question) this.note(`- ${escaped(question)} → ${escaped(text)}`);
+    const about = this.questions.get(promptId) ?? { text: 'A question' };
+    if ('callId' in about) this.call(about.callId, { decided: text });
+    else this.note(`- ${escaped(about.text)} → ${escaped(text)}`);
   }
 
   private spend(usage: Usage): void {
@@ -213,8 +258,14 @@ export class TurnText {
   }
 }
 
+/** What came of a call that printed and changed nothing: all that it gave, or a few words. */
+function came(content: string | undefined, told = ''): Partial<Call> {
+  const isShort = content === undefined && told.length <= SUMMARY;
+  return isShort ? { summary: told } : { output: (content ?? told).slice(-OUTPUT) };
+}
+
 /** A call as markdown: its line, and below that what it did, or the end of what it printed. */
-function called({ status, exitStatus, title, diff, problem, output }: Call): string {
+function called({ status, exitStatus, title, summary, diff, decided, problem, output }: Call): string {
   const sign = exitStatus ? SIGNS.error : SIGNS[status];
   const lines = output.trimEnd().split('\n');
   const more = lines.length - LAST_LINES;
@@ -226,7 +277,9 @@ function called({ status, exitStatus, title, diff, problem, output }: Call): str
       : lines[0] || more > 0
         ? fenced(before + lines.slice(-LAST_LINES).join('\n'))
         : '';
-  return `- ${sign} ${titled(title)}${exitStatus ? ` (exit status ${exitStatus})` : ''}\n\n${below}`;
+  const told = diff ? decided : summary;
+  const behind = exitStatus ? ` (exit status ${exitStatus})` : told ? ` · ${escaped(told)}` : '';
+  return `- ${sign} ${titled(title)}${behind}\n\n${below}`;
 }
 
 /** A diff without the two lines that name its file, which the call's title names. */
@@ -243,11 +296,13 @@ export function spent({
 }: Usage): string {
   const dollars = `${atLeast ? 'at least ' : ''}$${costUsd?.toFixed(4)}`;
   const cost = costUsd === undefined ? '' : ` · ${dollars}`;
-  return `${inputTokens + cacheReadTokens + cacheWriteTokens} tokens in, ${outputTokens} out${cost}`;
+  return `${counted(inputTokens + cacheReadTokens + cacheWriteTokens, 'token')} in, ${outputTokens} out${cost}`;
 }
 
 /** The usage of several turns together; the cost is known where that of each is. */
-export function summed(all: Usage[]): Usage | undefined {
+export function summed(turns: Usage[]): Usage | undefined {
+  // What ended before the model told its tokens says nothing of them.
+  const all = turns.filter((it) => it.inputTokens + it.outputTokens > 0);
   if (!all.length) return undefined;
   const sum = (of: (it: Usage) => number) => all.reduce((total, it) => total + of(it), 0);
   const isPriced = all.every(({ costUsd }) => costUsd !== undefined);

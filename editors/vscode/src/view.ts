@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import { readAttachments } from './attachments';
 import { diffBlocks, linesOf } from './blocks';
+import { keepReplaced } from './conversations';
 import { mentions, written } from './mentions';
-import { offers, typedAnswer } from './offers';
+import { expected, offers, typedAnswer } from './offers';
 import { LACKING } from './keys';
 import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
-import type { FromView, ShownPrompt, ShownState, ToView } from './shown';
+import type { FromView, ShownPrompt, ShownState, ShownTurn, ToView } from './shown';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { counted, sentence, visible } from './text';
 import { spent, summed, type Part } from './turnText';
@@ -79,6 +80,7 @@ export class View implements vscode.WebviewViewProvider {
   async show(conversationId?: string, focus?: 'box' | 'answers'): Promise<void> {
     const talk = conversationId ? await this.talks.get(conversationId) : this.talks.create();
     this.turnTo(talk);
+    void this.talks.refresh().catch(() => undefined);
     if (focus) await this.focus(focus);
   }
 
@@ -122,6 +124,8 @@ export class View implements vscode.WebviewViewProvider {
         return;
       case 'choose':
         return this.prompts.choose(message.promptId, message.at);
+      case 'accept':
+        return this.prompts.accept(message.promptId);
       case 'decline':
         return this.prompts.decline(message.promptId);
       case 'skip':
@@ -138,6 +142,10 @@ export class View implements vscode.WebviewViewProvider {
         return insert(message.text);
       case 'open':
         return open(message.href);
+      case 'typing':
+        // Whoever types here is not waiting for a question to open by itself.
+        this.prompts.attends = false;
+        return;
       case 'mention':
         return this.mention(message.typed);
       case 'stop':
@@ -161,7 +169,11 @@ export class View implements vscode.WebviewViewProvider {
 
   /** @param instead the turn that the message takes the place of, with all after it */
   private async send(text: string, instead?: string): Promise<void> {
-    if (instead !== undefined) this.turnTo(await this.talks.before(this.talk, instead));
+    if (instead !== undefined) {
+      const { conversationId } = this.talk;
+      this.turnTo(await this.talks.before(this.talk, instead));
+      if (conversationId) await keepReplaced(this.context.workspaceState, conversationId);
+    }
     const { talk } = this;
     if (await this.talks.steer(talk, text)) return;
     const nowhere = new vscode.Range(0, 0, 0, 0);
@@ -187,8 +199,7 @@ export class View implements vscode.WebviewViewProvider {
         throw new Error('The question was answered meanwhile; send the text as a message.');
       pending.settle(typedAnswer(pending.prompt, text));
     } catch (error) {
-      this.post({ kind: 'draft', text });
-      throw error;
+      this.post({ kind: 'draft', text, problem: sentence(error) });
     }
   }
 
@@ -197,9 +208,9 @@ export class View implements vscode.WebviewViewProvider {
   }
 
   private whole(): void {
-    this.sent = this.talk.turns.map(sentOf);
+    this.sent = this.talk.turns.map((turn) => this.sentOf(turn));
     const turns = this.talk.turns.map((turn) => ({
-      turn: shownTurn(turn),
+      turn: this.shownTurn(turn),
       parts: turn.text.parts,
     }));
     this.post({ kind: 'talk', turns });
@@ -218,7 +229,7 @@ export class View implements vscode.WebviewViewProvider {
   private changes(): void {
     this.talk.turns.forEach((turn, at) => {
       const before = this.sent[at];
-      const now = sentOf(turn);
+      const now = this.sentOf(turn);
       const from = now.parts.findIndex((part, index) => before?.parts[index] !== part);
       const isSame = from < 0 && before?.parts.length === now.parts.length;
       if (isSame && before.turn === now.turn) return;
@@ -227,7 +238,7 @@ export class View implements vscode.WebviewViewProvider {
       this.post({
         kind: 'turn',
         at,
-        turn: shownTurn(turn),
+        turn: this.shownTurn(turn),
         from: first,
         parts: now.parts.slice(first),
       });
@@ -245,18 +256,37 @@ export class View implements vscode.WebviewViewProvider {
       ? `${Math.round((100 * used.tokens) / used.window)} % of the context`
       : '';
     const asked = this.prompts.asked(conversationId);
+    const { model, mode } = this.choices.shown;
+    const before = runningTurn(this.talk)?.mode;
     const state: ShownState = {
-      ...this.choices.shown,
+      model,
+      mode: before === undefined || before === mode ? mode : `${mode} (after this turn)`,
       lacking: this.choices.lacksModel ? LACKING : undefined,
       title: turns[0]?.message.split('\n')[0] ?? 'New conversation',
       spent: usage ? spent(usage) : '',
       context,
       works: runningTurn(this.talk) !== undefined,
       asks: asked && visible(question(asked.prompt)),
-      canResume: last?.outcome === 'interrupted',
+      canResume: last?.outcome === 'interrupted' && !this.talk.runsElsewhere,
     };
     this.post({ kind: 'state', state });
     this.badge();
+  }
+
+  private sentOf(turn: Turn) {
+    return { turn: JSON.stringify(this.shownTurn(turn)), parts: [...turn.text.parts] };
+  }
+
+  private shownTurn({ id, message, text: { outcome, usage, changed } }: Turn): ShownTurn {
+    const runsElsewhere = this.talk.runsElsewhere && outcome === 'interrupted';
+    const told = outcome && usage && summed([usage]);
+    return {
+      id,
+      message,
+      outcome: runsElsewhere ? 'elsewhere' : outcome,
+      changed,
+      spent: told && spent(told),
+    };
   }
 
   private badge(): void {
@@ -267,54 +297,52 @@ export class View implements vscode.WebviewViewProvider {
   }
 }
 
-const sentOf = (turn: Turn) => ({
-  turn: JSON.stringify(shownTurn(turn)),
-  parts: [...turn.text.parts],
-});
-
-const shownTurn = ({ id, message, text: { outcome, usage, changed } }: Turn) => ({
-  id,
-  message,
-  outcome,
-  changed,
-  spent: outcome && usage ? spent(usage) : undefined,
-});
-
 function shownPrompt(prompt: Prompt): ShownPrompt {
   const { promptId, kind, label, context, preview } = prompt;
   const usual = [prompt.default].flat();
+  const diff = preview?.kind === 'diff' ? changesOf(preview.old, preview.new) : undefined;
   return {
     promptId,
     by: visible(label),
     question: visible(question(prompt)),
     detail: isChange(prompt)
-      ? undefined
+      ? folderOf(preview)
       : kind === 'question'
-        ? context && visible(context)
+        ? visible([context, expected(prompt)].filter(Boolean).join('\n')) || undefined
         : details(prompt),
-    diff: preview?.kind === 'diff' ? visible(changesOf(preview.old, preview.new)) : undefined,
-    offers: prompt.resumable
-      ? []
-      : offers(prompt).map(({ label: text, answer }) => ({
-          label: text,
-          isUsual: answer?.action === 'answer' && usual.includes(answer.answer),
-        })),
+    diff: diff && visible(diff.slice(0, DIFF_LINES).concat(rest(diff)).join('\n')),
+    isWhole: diff !== undefined && diff.length <= DIFF_LINES,
+    isAsked: !prompt.resumable,
+    offers: offers(prompt).map(({ label: text, answer }) => ({
+      label: text,
+      isUsual: answer?.action === 'answer' && usual.includes(answer.answer),
+    })),
   };
 }
 
+/** The path of a change with its folder of the workspace, where there are several, which the question does not tell. */
+function folderOf(preview: Prompt['preview']): string | undefined {
+  const isOne = (vscode.workspace.workspaceFolders?.length ?? 0) < 2;
+  if (isOne || preview?.kind !== 'diff') return undefined;
+  return visible(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri)));
+}
+
 /** The lines that differ, behind their signs. */
-function changesOf(before: string, after: string): string {
+function changesOf(before: string, after: string): string[] {
   const blocks = diffBlocks(linesOf(before), linesOf(after));
   const signed = (sign: string, lines: string[]) =>
     lines.map((it) => `${sign} ${it.replace(/\n$/, '')}`);
-  const lines = blocks.flatMap((it, at) => [
+  return blocks.flatMap((it, at) => [
     ...(at ? ['…'] : []),
     ...signed('-', it.old),
     ...signed('+', it.new),
   ]);
-  const more = lines.length - DIFF_LINES;
-  const rest = more > 0 ? [`… ${counted(more, 'line')} more`] : [];
-  return [...lines.slice(0, DIFF_LINES), ...rest].join('\n');
+}
+
+/** Says how many lines are left out. */
+function rest({ length }: string[]): string[] {
+  const more = length - DIFF_LINES;
+  return more > 0 ? [`… ${counted(more, 'line')} more`] : [];
 }
 
 /** Puts a text in place of what is selected. */

@@ -49,6 +49,7 @@ type ReadTurn = {
   attachments?: string[];
   updates: Update[];
   outcome?: Outcome;
+  error?: TurnCompleted['error'];
 };
 type Approval = {
   approvalId: string;
@@ -134,6 +135,7 @@ export type Update =
       callId: string;
       status: 'ok' | 'error' | 'cancelled' | 'denied';
       summary: string;
+      content?: string;
       exitStatus?: number;
     }
   | {

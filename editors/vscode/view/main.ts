@@ -23,6 +23,7 @@ const lacking = make('div', 'lacking');
 const waiting = make('div', 'waiting');
 const told = make('div', 'unseen');
 const editing = make('div', 'editing');
+const wrong = make('div', 'problem');
 const box = make('textarea', 'box');
 const mentions = new Mentions(box, (typed) => post({ kind: 'mention', typed }), keep);
 const tools = make('div', 'tools');
@@ -45,7 +46,10 @@ function build(): void {
   told.role = 'status';
   box.rows = 3;
   box.value = host.getState()?.draft ?? '';
+  wrong.role = 'alert';
   box.addEventListener('input', keep);
+  for (const event of ['focus', 'input'])
+    box.addEventListener(event, () => post({ kind: 'typing' }));
   box.addEventListener('keydown', (event) => {
     const isTaken = mentions.takes(event);
     const sends = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
@@ -60,7 +64,7 @@ function build(): void {
   // The room for it changes with the window, and with what stands below it.
   new ResizeObserver(follow).observe(log);
   log.append(turns, prompts, lacking);
-  const compose = make('div', 'compose', waiting, editing, mentions.element, box, tools, spent);
+  const compose = make('div', 'compose', waiting, editing, mentions.element, wrong, box, tools, spent);
   main.append(
     make(
       'header',
@@ -93,6 +97,7 @@ function rove(event: KeyboardEvent): void {
 }
 
 function keep(): void {
+  wrong.textContent = '';
   host.setState({ draft: box.value });
 }
 
@@ -203,7 +208,7 @@ function drawPrompts(all: ShownPrompt[]): void {
 }
 
 function drawPrompt(prompt: ShownPrompt): HTMLElement {
-  const { promptId, by, question, detail, offers } = prompt;
+  const { promptId, by, question, detail, isWhole, offers, isAsked } = prompt;
   const element = make('section', 'prompt', make('h2', '', by), make('p', 'question', question));
   element.ariaLabel = `${by} asks: ${question}`;
   if (detail) element.append(make('pre', 'detail', detail));
@@ -211,13 +216,14 @@ function drawPrompt(prompt: ShownPrompt): HTMLElement {
   const answers = offers.map(({ label, isUsual }, at) =>
     button(label, () => post({ kind: 'choose', promptId, at }), isUsual ? 'usual' : ''),
   );
-  const others = offers.length
+  const accept = button('Accept', () => post({ kind: 'accept', promptId }));
+  const others = isAsked
     ? [
         button('Decline with a Note…', () => post({ kind: 'decline', promptId }), 'quiet'),
         button('Skip', () => post({ kind: 'skip', promptId }), 'quiet'),
       ]
     : [];
-  element.append(make('div', 'answers', ...answers, ...others));
+  element.append(make('div', 'answers', ...(isAsked && isWhole ? [accept] : []), ...answers, ...others));
   return element;
 }
 
@@ -233,13 +239,20 @@ const isSame = (a: ShownState | undefined, b: ShownState) =>
 function drawTools(next: ShownState): void {
   const usual = next.asks ? 'Answer' : next.works ? 'Add' : 'Send';
   tools.replaceChildren(
-    button(`Model: ${next.model}`, () => post({ kind: 'model' }), 'quiet'),
-    button(`Mode: ${next.mode}`, () => post({ kind: 'mode' }), 'quiet'),
-    make('span', 'gap'),
-    ...(next.canResume ? [button('Resume', () => post({ kind: 'resume' }))] : []),
-    ...(next.works ? [button('Stop', () => post({ kind: 'stop' }))] : []),
-    ...(next.asks ? [button('Tell the Model', () => send('tell'))] : []),
-    button(usual, () => send('usual'), 'usual'),
+    make(
+      'div',
+      'choices',
+      button(`Model: ${next.model}`, () => post({ kind: 'model' }), 'quiet'),
+      button(`Mode: ${next.mode}`, () => post({ kind: 'mode' }), 'quiet'),
+    ),
+    make(
+      'div',
+      'acts',
+      ...(next.canResume ? [button('Resume', () => post({ kind: 'resume' }))] : []),
+      ...(next.works ? [button('Stop', () => post({ kind: 'stop' }))] : []),
+      ...(next.asks ? [button('Tell the Model', () => send('tell'))] : []),
+      button(usual, () => send('usual'), 'usual'),
+    ),
   );
 }
 
@@ -291,7 +304,9 @@ function hear(message: ToView): void {
       return mentions.show(message.typed, message.all);
     case 'draft':
       box.value = message.text;
-      return keep();
+      keep();
+      wrong.textContent = message.problem;
+      return;
     case 'focus': {
       const answer = prompts.querySelector('button');
       return (message.on === 'answers' && answer ? answer : box).focus();

@@ -1,6 +1,7 @@
 // A turn on the page: what the person said, what came of it part by part, and what can be done with it.
 import type { ShownTurn } from '../src/shown';
 import type { Call, Part } from '../src/turnText';
+import { counted, visible } from '../src/text';
 import { button, counts, diff, make } from './elements';
 import { drawMarkdown, type Block } from './markdown';
 
@@ -19,6 +20,7 @@ const OUTCOMES = {
   cancelled: 'stopped',
   failed: 'failed',
   interrupted: 'interrupted',
+  elsewhere: 'works in another window',
 };
 /** Lines of an output that are in sight while it is printed. */
 const TAIL = 8;
@@ -87,18 +89,24 @@ export class TurnElement {
   }
 
   private call(call: Call, before: HTMLElement | undefined): HTMLElement {
-    const { status, exitStatus, title, output, problem } = call;
+    const { status, exitStatus, title, summary, output, problem } = call;
     const failed = exitStatus ? ` (exit status ${exitStatus})` : '';
     const sign = exitStatus ? SIGNS.error : SIGNS[status];
     const element = make('div', `call ${exitStatus ? 'error' : status}`);
-    element.append(make('div', 'title', `${sign} `, ...coded(title), failed));
+    const came = summary ? [make('span', 'summary', ` · ${visible(summary)}`)] : [];
+    element.append(make('div', 'title', `${sign} `, ...coded(title), failed, ...came));
     if (problem) element.append(make('div', 'problem', ...ticked(problem)));
-    if (call.diff) element.append(folded(counts(call.diff), diff(call.diff), true));
+    if (call.diff) {
+      const told = [counts(call.diff), ...(call.decided ? [visible(call.decided)] : [])];
+      element.append(folded(told.join(' · '), diff(call.diff), true));
+    }
     const lines = output.trimEnd().split('\n');
     if (!output.trimEnd()) return element;
-    if (status === 'running') element.append(make('pre', 'tail', lines.slice(-TAIL).join('\n')));
-    else {
-      const whole = folded(`Output (${lines.length} lines)`, make('pre', '', output));
+    // The end of an output is where a command that runs is, and why one failed.
+    const isEndShown = status === 'running' || status === 'error' || Boolean(exitStatus);
+    if (isEndShown) element.append(make('pre', 'tail', lines.slice(-TAIL).join('\n')));
+    if (status !== 'running' && !(isEndShown && lines.length <= TAIL)) {
+      const whole = folded(`Output (${counted(lines.length, 'line')})`, make('pre', '', output));
       whole.open = before?.querySelector('details')?.open ?? false;
       element.append(whole);
     }
