@@ -2,7 +2,8 @@
 //! into 200,000 tokens: `cargo bench --bench compaction`. Prints US dollars; they are reckoned by the server from the
 //! bodies of real requests, which may not pass the window, and the log has to agree. The last columns are the least that
 //! came from the cache: of the conversation in a summary, of tools and system text in the next request, and of that one in
-//! the one after it.
+//! the one after it. Last, what three steps cost a day later, when no cache knows the conversation: with the outputs of old
+//! calls left out, and with all of them.
 //!
 //! A token is four bytes here. The next request has tools and system text in common with the one before, about 2,050 tokens
 //! in this job, and nothing else. Anthropic reads these, because there is a breakpoint behind them. The others read nothing,
@@ -27,7 +28,7 @@ mod scene;
 #[expect(dead_code, reason = "tests use more of it")]
 mod world;
 
-use job::{Job, JobRequest, cost, play};
+use job::{Job, JobRequest, cost, go_on, play};
 
 const MODELS: [&str; 7] = [
     "anthropic/claude-opus-5",
@@ -64,6 +65,9 @@ fn main() {
     for model in MODELS {
         large(model);
     }
+    for model in MODELS {
+        cold(model);
+    }
 }
 
 /// A turn that reads 500 files of 100 KB, in a window of 200,000 tokens.
@@ -81,6 +85,27 @@ fn large(model: &str) {
     println!(
         "{model:<30} 500 steps of 100 KB: {summaries} summaries, at most {most} of 200000 tokens, $ {:.2}",
         cost(&requests)
+    );
+}
+
+/// A turn of three steps, a day after one that read 80 files: with old outputs left out, and without that.
+fn cold(model: &str) {
+    let job = Job {
+        model,
+        steps: 80,
+        lines: 53,
+        instructions: 0,
+        window: 1_000_000,
+        compaction: "auto",
+    };
+    let (with, without) = (go_on(job, 3, true), go_on(job, 3, false));
+    let first = |requests: &[JobRequest]| requests.first().map_or(0, JobRequest::input);
+    let (with_cost, without_cost) = (cost(&with), cost(&without));
+    println!(
+        "{model:<30} gone on with a day later: {} of {} tokens, $ {with_cost:.4} of {without_cost:.4}, {:.0} %",
+        first(&with),
+        first(&without),
+        100.0 * with_cost / without_cost
     );
 }
 

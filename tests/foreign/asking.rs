@@ -12,11 +12,8 @@ use aside_tool::supervisor;
 
 pub(crate) fn main() -> io::Result<()> {
     let mut given = std::env::args_os();
-    if given
-        .nth(1)
-        .is_some_and(|first| first == supervisor::ARGUMENT)
-    {
-        supervisor::child_main(given);
+    if let Some(first) = given.nth(1) {
+        supervisor::play(&first, given);
     }
     let is_acp = std::env::args().nth(1).is_some_and(|first| first == "acp");
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -197,6 +197,39 @@ fn a_turn_of_500_steps_that_reads_100_kb_in_each_runs_to_its_end_in_200_000_toke
 }
 
 #[test]
+fn what_is_left_out_of_a_cold_conversation_makes_it_cheaper_and_what_is_left_is_read_from_the_cache()
+ {
+    for model in MODELS {
+        let job = Job {
+            model,
+            steps: 30,
+            lines: 100,
+            instructions: 16_000,
+            window: 1_000_000,
+            compaction: "auto",
+        };
+        let (with, without) = (job::go_on(job, 3, true), job::go_on(job, 3, false));
+        assert_eq!((with.len(), without.len()), (4, 4), "{model}");
+        let (first, whole) = (&with[0], &without[0]);
+        assert!(
+            first.input() * 2 < whole.input(),
+            "{model}: {} of {}",
+            first.input(),
+            whole.input()
+        );
+        let (with_cost, without_cost) = (job::cost(&with), job::cost(&without));
+        assert!(
+            with_cost * 2.0 < without_cost,
+            "{model}: {with_cost} of {without_cost}"
+        );
+        for pair in with.windows(2) {
+            let (read, shared) = (pair[1].cached.read, pair[0].input());
+            assert!(read * 100 >= shared * 98, "{model}: {read} of {shared}");
+        }
+    }
+}
+
+#[test]
 fn an_inquiry_that_nobody_answers_costs_four_steps_at_most() {
     let others = ["openai/gpt-6-astra", "google/gemini-3.8-flash"];
     for model in MODELS.into_iter().chain(others) {

@@ -17,6 +17,7 @@
 mod attached;
 mod bills;
 mod cancel;
+mod cleared;
 mod column;
 mod compaction;
 mod connections;
@@ -25,6 +26,7 @@ mod damaged;
 mod failures;
 mod guests;
 mod heard;
+mod idle;
 mod kept;
 mod limits;
 mod litellm;

@@ -23,8 +23,17 @@ use Start::{Elsewhere, Tried};
 
 /// The places, as they stand in the code: the file, and how often it makes a program's start.
 const STARTS: &[(&str, usize, Start)] = &[
+    (
+        "base/system/unix/shells.rs",
+        1,
+        Elsewhere("the pager, tried beside it"),
+    ),
+    (
+        "base/system/windows/shells.rs",
+        1,
+        Elsewhere("the pager, on another system"),
+    ),
     ("engine/models/key.rs", 1, Tried(a_program_for_a_key)),
-    ("front/headless/pager.rs", 1, Elsewhere("tried beside it")),
     (
         "front/lsp/methods/code_actions.rs",
         1,
@@ -38,7 +47,16 @@ const STARTS: &[(&str, usize, Start)] = &[
     ),
     ("tool/namespace.rs", 1, Tried(a_server)),
     ("tool/probe.rs", 1, Tried(a_command_outside)),
-    ("tool/process.rs", 1, Elsewhere("Aside itself, by its path")),
+    (
+        "tool/process/held_command.rs",
+        1,
+        Elsewhere("Aside itself, by its path"),
+    ),
+    (
+        "tool/process/in_tree.rs",
+        1,
+        Elsewhere("what `surroundings` finds, on another system"),
+    ),
     (
         "tool/process/quiet.rs",
         1,

@@ -35,6 +35,9 @@ const LEADING: &str = "As He How However It Its She So That Their Them There The
 /// Modules whose types are the spelling of the turn's types for others: on the wire, in the log, in `aside.toml`.
 const MIRRORS: [&str; 2] = ["front::wire", "config::settings"];
 
+/// The folders of the operating systems, which offer the same.
+const SYSTEMS: [&str; 2] = ["base::system::unix", "base::system::windows"];
+
 /// Names that fit every type, so none has one. A type is named for what it is.
 const EMPTY_NAMES: &str = "About Asked Assembled Before Found Given How Kept Known Made One Opening \
     Place Plan Said Seen Shown Stage Told Waiting Wanted Which Wishes Written";
@@ -72,6 +75,10 @@ fn a_type_name_names_one_type() {
 fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
     for (modules, several) in [
         (&["engine"][..], false),
+        (
+            &["base::system::unix::files", "base::system::windows::files"],
+            false,
+        ),
         (&["engine", "tool"], true),
         (&["turn::rules", "config::settings"], false),
         (
@@ -340,8 +347,10 @@ fn program_files() -> Vec<(String, String)> {
 }
 
 /// Whether these types of one name are more than one type and its mirrors: each alone in a layer of [`MIRRORS`], and the
-/// one that they mirror in the turn.
+/// one that they mirror in the turn. Each operating system has the same types by the same names.
 fn is_several(modules: &[String]) -> bool {
+    let of_all = |module: &String| module.replace(SYSTEMS[1], SYSTEMS[0]);
+    let modules: BTreeSet<String> = modules.iter().map(of_all).collect();
     if modules.len() < 2 {
         return false;
     }

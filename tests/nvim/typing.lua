@@ -176,8 +176,9 @@ local function stop(child)
 end
 
 --- Random keys. In a command there is no `b`, which goes to a buffer by its number: Aside's pages are buffers too, though
---- in no list; nor a tab, which completes to commands that leave Neovim, or debug. A count has at most two digits, or
---- Neovim would be busy for minutes.
+--- in no list; nor a tab, which completes to commands that leave Neovim, or debug; nor a slash, with which it would write a
+--- file anywhere. A count has at most two digits, or Neovim would be busy for minutes. `g;` and `g,` go to columns that hang
+--- on how many keys had come when Neovim wrote the first of them into the text.
 ---@return string[]
 local function random_keys()
   local keys, digits, command = {}, 0, false
@@ -185,7 +186,10 @@ local function random_keys()
     local key = pool[math.random(#pool)]
     digits = key:match('%d') and digits + 1 or 0
     command = key == ':' or command and key ~= '\r' and key ~= '\27'
-    if digits <= 2 and not (command and (key == 'b' or key == '\t')) then keys[#keys + 1] = key end
+    local by_pace = keys[#keys] == 'g' and (key == ';' or key == ',')
+    if digits <= 2 and not by_pace and not (command and (key == 'b' or key == '\t' or key == '/')) then
+      keys[#keys + 1] = key
+    end
   end
   return keys
 end
@@ -194,6 +198,19 @@ end
 local function pick_text()
   local all = { '1', '2', '3', '4', 'y', 'n', 'Y', ' ', '\r', 'a', 'q', 'g' }
   return all[math.random(#all)]
+end
+
+--- Where two Neovims part, though the same keys were typed.
+---@param mine string[] keys, each with where it was read
+---@param theirs string[]
+---@return string
+local function parting(mine, theirs)
+  local at = 1
+  while mine[at] and mine[at] == theirs[at] do
+    at = at + 1
+  end
+  local function around(keys) return table.concat(vim.list_slice(keys, math.max(1, at - 12), at + 2), ', ') end
+  return ('they part at key %d: with it %s\nwithout it %s'):format(at, around(mine), around(theirs))
 end
 
 --- One run: types the same keys into both, and says what differs, or what was answered.
@@ -226,7 +243,13 @@ local function run_once(keys)
     end
     for _, what in ipairs({ 'mode', 'buffers', 'registers', 'cursor', 'windows' }) do
       if not vim.deep_equal(mine[what], theirs[what]) then
-        other = other or ('%s: with %s\nwithout %s'):format(what, vim.inspect(mine[what]), vim.inspect(theirs[what]))
+        other = other
+          or ('%s: with %s\nwithout %s\n%s'):format(
+            what,
+            vim.inspect(mine[what]),
+            vim.inspect(theirs[what]),
+            parting(mine.keys, theirs.keys)
+          )
       end
     end
   end)

@@ -26,6 +26,14 @@ local told = {
   take = 'gy',
 }
 local answers = 0
+local keys = {} ---@type string[] as they were read, each with where that was
+
+--- Where the cursor is in normal mode, and what the text is. In others Neovim reads some keys before it shows the first.
+local function where()
+  if vim.fn.mode(1) ~= 'n' then return '' end
+  local at, text = vim.fn.getcurpos(), table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+  return (' at %d:%d (%d) of %s'):format(at[2], at[3], at[5], vim.fn.sha256(text):sub(1, 6))
+end
 
 --- Tells the typist which keys were read, and which prompts arrived.
 function Begin(typist, number, prompts, server)
@@ -33,6 +41,7 @@ function Begin(typist, number, prompts, server)
     vim.rpcnotify(typist, 'nvim_exec_lua', ('local c = Children[%d]; %s'):format(number, field), {})
   end
   vim.on_key(function(_, typed)
+    if typed ~= '' then keys[#keys + 1] = vim.fn.keytrans(typed) .. where() end
     for name, key in pairs(told) do
       -- Escape may come with keys before it that could have begun a map, or be Alt with the key after it.
       if typed:find(key, 1, true) or name == 'escape' and typed:find('\128\252', 1, true) then
@@ -94,6 +103,7 @@ function State()
   return {
     expected = vim.env.PLUGIN ~= 'none',
     answers = answers,
+    keys = keys,
     buffers = buffers,
     registers = registers,
     cursor = vim.api.nvim_win_get_cursor(0),

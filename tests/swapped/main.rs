@@ -60,7 +60,7 @@ pub(crate) type Conversation = (String, Box<dyn Fn(Player) -> String>);
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1);
-    let is_child = first.is_some_and(|it| it == supervisor::ARGUMENT || it == supervisor::INSIDE);
+    let is_child = first.is_some_and(|it| supervisor::is_part(&it));
     if let Some(places) = std::env::var_os(SWAPPED) {
         let places = places.to_str().and_then(|it| it.parse().ok());
         aside_turn::swapped::swap_all_sentences(places.expect("a number of places"));

@@ -31,12 +31,14 @@ const freePort = () =>
     });
   });
 
-/** Starts code-server with its own home; `settings` are the user's. */
-export async function startEditor({ codeServer, folder, extensions, settings = {}, environment = {}, trust = true, node = process.execPath }) {
+/** Starts code-server with its own home; `settings` are the user's, and `machine` those of the machine, where the newest looks for some of them. */
+export async function startEditor({ codeServer, folder, extensions, settings = {}, machine = {}, environment = {}, trust = true, node = process.execPath }) {
   fs.rmSync(folder, { recursive: true, force: true });
   const data = path.join(folder, 'data');
-  fs.mkdirSync(path.join(data, 'User'), { recursive: true });
-  fs.writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify({ ...SETTINGS, ...settings }));
+  for (const [name, all] of [['User', { ...SETTINGS, ...settings }], ['Machine', machine]]) {
+    fs.mkdirSync(path.join(data, name), { recursive: true });
+    fs.writeFileSync(path.join(data, name, 'settings.json'), JSON.stringify(all));
+  }
   const port = await freePort();
   const flags = ['--auth', 'none', '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override'];
   if (trust) flags.push('--disable-workspace-trust');

@@ -84,6 +84,17 @@ assert.match(ran.markdown(), /^- ✗ Run tests \(exit status 1\)\n\n```text\n…
 ran.apply({ kind: 'edit', callId: 'e', changes: [{ uri: 'file:///a.py', diff: '--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n' }, { uri: 'file:///b', missing: 'It is no text.' }] });
 ran.apply({ kind: 'toolResult', callId: 'e', status: 'ok', summary: '' });
 assert.match(ran.markdown(), /- ✓ e\n\n```diff\n@@ -1 \+1 @@\n-a\n\+b\n+```/);
+// All that a tool gave is shown, where it printed nothing on the way.
+ran.apply({ kind: 'toolCall', step: 1, callId: 'w', name: 'weather', title: 'Ask', arguments: {}, status: 'running' });
+ran.apply({ kind: 'toolResult', callId: 'w', status: 'ok', summary: 'rain', content: 'rain\nsun' });
+assert.match(ran.markdown(), /- ✓ Ask\n\n```text\nrain\nsun\n```$/);
+// A short result stands behind the title, and a long line is an output; a resumed call keeps the title that it had.
+ran.apply({ kind: 'toolCall', step: 1, callId: 's', name: 'weather', title: 'Ask it', arguments: {}, status: 'running' });
+ran.apply({ kind: 'toolCall', step: 1, callId: 's', name: 'weather', title: 'weather', arguments: {}, status: 'waiting' });
+ran.apply({ kind: 'toolResult', callId: 's', status: 'ok', summary: 'rain *today*' });
+assert.match(ran.markdown(), /- ✓ Ask it · rain \\\*today\\\*$/);
+ran.apply({ kind: 'toolResult', callId: 'l', status: 'ok', summary: 'x'.repeat(101) });
+assert.match(ran.markdown(), /- ✓ l\n\n```text\nx{101}\n```$/);
 ran.apply({ kind: 'retry', attempt: 1, afterMs: 1_200, reason: 'The server is busy' });
 assert.match(ran.markdown(), /\*The server is busy\\?\. The request is sent again in 2 seconds\.\*$/);
 
@@ -94,6 +105,11 @@ ran.apply({ kind: 'usage', ...usage, inputTokens: 900, contextTokens: 150 });
 ran.apply({ kind: 'usage', ...usage, inputTokens: 950, contextWindow: 1_000 });
 ran.complete({ conversationId: 'c', turnId: 't', outcome: 'completed', refusals: [], prompts: [], usage: { ...usage, inputTokens: 950 } });
 assert.deepEqual(ran.context, { tokens: 150, window: 1_000 });
+// Who meets a refusal for want of trust is told the way to it.
+const refused = new TurnText();
+const refusal = { tool: 'edit_file', arguments: {}, reason: 'not_trusted', text: 'edit_file was refused: the workspace is not trusted.' };
+refused.complete({ conversationId: 'c', turnId: 't', outcome: 'completed', refusals: [refusal], prompts: [], usage: { ...usage, inputTokens: 0 } });
+assert.match(refused.markdown(), /is not trusted\\\.\n\n\*To allow it, trust the workspace/);
 ran.apply({ kind: 'usage', ...usage, inputTokens: 960, contextTokens: 0 });
 assert.equal(ran.context?.tokens, 0);
 

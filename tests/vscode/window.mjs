@@ -16,13 +16,14 @@ const TYPED = {
 };
 
 /** Opens a window with a workspace; `script` is what the model says, if there is one, and `first` a file that is opened. */
-export async function startWindow({ name, workspace, script, first, settings = {}, environment, size }) {
+export async function startWindow({ name, workspace, script, first, settings = {}, machine, environment, size }) {
   const editor = await startEditor({
     codeServer,
     node: process.env.EDITOR_NODE,
     folder: path.join(folder, `home-${name}`),
     extensions,
     environment,
+    machine,
     settings: { ...(script && { 'aside.assistant.model': `rehearsal/${script}` }), ...TYPED, ...settings },
   });
   const browser = await startBrowser();
@@ -80,11 +81,14 @@ export async function startWindow({ name, workspace, script, first, settings = {
     editor.end();
   }
 
+  /** A second window of the same workspace. */
+  const another = () => openPage(browser, editor.origin, workspace, { size });
+
   await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 120_000 });
   // A command that is run before the extension is there is not found. Its health is beside the language of a file.
   await open(first);
   await page.locator('[id="status.languageStatus"]').waitFor({ timeout: 120_000 });
-  return { page, status, thread, quickInput, box, see, open, select, ask, test, end };
+  return { page, status, thread, quickInput, box, see, open, select, ask, test, end, another };
 }
 
 /** An empty folder for what a lane leaves. */

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use aside_model_server::{
@@ -15,7 +15,7 @@ use aside_model_server::{
 use serde_json::json;
 
 use super::scene::{length, lines, model, places, prices};
-use crate::world::{TestWorld, start};
+use crate::world::{LONG, TestWorld, start};
 
 /// What is done, and whether it is summarised meanwhile.
 #[derive(Clone, Copy, Debug)]
@@ -59,45 +59,108 @@ const SUMMARY: usize = 16_000;
 
 /// Plays the job to its end. What is said of its cost is what the server reckoned.
 pub(crate) fn play(job: Job<'_>) -> Vec<JobRequest> {
-    let book = Arc::new(Mutex::new(JobBook::new(job.steps, job.window)));
-    let served = book.clone();
-    let server = ModelServer::start(move |received| {
-        let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
-        book.answer(received)
-    });
-    let world = TestWorld::new();
-    for file in 0..job.steps {
-        world.write(&format!("large{file}.txt"), &lines(file, job.lines));
+    let stage = JobStage::new(job);
+    stage.run(&[]);
+    stage.requests()
+}
+
+/// Plays the job to its end, and a turn of `more` steps a day later, when no cache knows the conversation any more. Returns
+/// the requests of that turn. `clears` says whether the program may leave old outputs out of them.
+pub(crate) fn go_on(job: Job<'_>, more: usize, clears: bool) -> Vec<JobRequest> {
+    let stage = JobStage::new(job);
+    stage.run(&[]);
+    let before = stage.requests().len();
+    stage.passes_a_day(more);
+    // For the program no time has passed.
+    stage.configure(if clears { "cache_seconds = 0\n" } else { "" });
+    stage.run(&["--continue"]);
+    stage.requests().split_off(before)
+}
+
+/// A world with the files of a job, and a server with its model.
+struct JobStage<'a> {
+    job: Job<'a>,
+    world: TestWorld,
+    server: ModelServer,
+    book: Arc<Mutex<JobBook>>,
+}
+
+impl<'a> JobStage<'a> {
+    fn new(job: Job<'a>) -> Self {
+        let book = Arc::new(Mutex::new(JobBook::new(job.steps, job.window)));
+        let served = book.clone();
+        let server = ModelServer::start(move |received| {
+            let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
+            book.answer(received)
+        });
+        let world = TestWorld::new();
+        let stage = Self {
+            job,
+            world,
+            server,
+            book,
+        };
+        stage.writes(0, job.steps);
+        stage.configure("");
+        stage
     }
-    let (provider, name) = job.model.split_once('/').expect("a provider and a model");
-    let instructions = "Keep to the habits of the code. ".repeat(job.instructions / 32);
-    world.user_config(&format!(
-        "assistant.instructions = \"{instructions}\"\n[conversation]\ncompaction = '{}'\n[providers.{provider}.models.\"{name}\"]\ncontext_window = {}\ncompaction = false\n",
-        job.compaction, job.window
-    ));
-    let args = [
-        "run",
-        "-m",
-        job.model,
-        "--trust",
-        "--max-steps",
-        "1000",
-        "--output",
-        "json",
-        "Go",
-    ];
-    let done = start(world.command(&args).envs(places(&server))).end();
-    let end = done.exits(0).json();
-    assert_eq!(end["answer"], "Done.");
-    let requests = book
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .requests
-        .clone();
-    let said = end["usage"]["costUsd"].as_f64().expect("a cost");
-    let reckoned = cost(&requests);
-    assert!((said - reckoned).abs() < 1e-9, "{said} for {reckoned}");
-    requests
+
+    fn writes(&self, from: usize, to: usize) {
+        for file in from..to {
+            let text = lines(file, self.job.lines);
+            self.world.write(&format!("large{file}.txt"), &text);
+        }
+    }
+
+    /// Writes the user's configuration, with this about the model.
+    fn configure(&self, facts: &str) {
+        let job = &self.job;
+        let (provider, name) = job.model.split_once('/').expect("a provider and a model");
+        let instructions = "Keep to the habits of the code. ".repeat(job.instructions / 32);
+        self.world.user_config(&format!(
+            "assistant.instructions = \"{instructions}\"\n[conversation]\ncompaction = '{}'\n[providers.{provider}.models.\"{name}\"]\ncontext_window = {}\ncompaction = false\n{facts}",
+            job.compaction, job.window
+        ));
+    }
+
+    /// A turn to its end, whose cost is what the server reckoned.
+    fn run(&self, more: &[&str]) {
+        let before = cost(&self.requests());
+        let args = [
+            "run",
+            "-m",
+            self.job.model,
+            "--trust",
+            "--max-steps",
+            "1000",
+            "--output",
+            "json",
+        ];
+        let args = [&args, more, &["Go"]].concat();
+        let program = start(self.world.command(&args).envs(places(&self.server)));
+        // Five hundred steps take as long as many other programs together.
+        let done = program.end_within(LONG * 5);
+        let end = done.exits(0).json();
+        assert_eq!(end["answer"], "Done.");
+        let said = end["usage"]["costUsd"].as_f64().expect("a cost");
+        let reckoned = cost(&self.requests()) - before;
+        assert!((said - reckoned).abs() < 1e-9, "{said} for {reckoned}");
+    }
+
+    /// A day passes for the server, and the model reads so many files then.
+    fn passes_a_day(&self, more: usize) {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = book.steps + 1;
+        book.steps = read + more;
+        book.later = Duration::from_secs(86_400);
+        drop(book);
+        self.writes(read, read + more);
+    }
+
+    fn requests(&self) -> Vec<JobRequest> {
+        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.requests.clone()
+    }
 }
 
 /// US dollars of all of them.
@@ -108,6 +171,9 @@ pub(crate) fn cost(requests: &[JobRequest]) -> f64 {
 struct JobBook {
     cache: PromptCache,
     began: Instant,
+    /// Time that has passed besides.
+    later: Duration,
+    /// Steps that read a file, and the answers before.
     steps: usize,
     window: u64,
     requests: Vec<JobRequest>,
@@ -118,6 +184,7 @@ impl JobBook {
         Self {
             cache: PromptCache::default(),
             began: Instant::now(),
+            later: Duration::ZERO,
             steps,
             window,
             requests: Vec::new(),
@@ -132,7 +199,7 @@ impl JobBook {
             &EarlierReplies::default(),
         );
         assert!(broken.is_empty(), "{broken:#?}");
-        let now = received.at.duration_since(self.began);
+        let now = received.at.duration_since(self.began) + self.later;
         let (ticket, cached) = self.cache.request(api, &model, body, now);
         self.cache.started(ticket);
 

@@ -54,6 +54,7 @@ fn what_is_read_of_the_heads_of_lines_is_what_the_whole_log_says() {
             assert_eq!(outline.learned, folded.learned, "{name}");
             assert_eq!(outline.turns, folded.turns, "{name}");
             assert_eq!(&outline.fullness, folded.transcript.fullness(), "{name}");
+            assert_eq!(outline.asked_at, folded.asked_at, "{name}");
             assert_eq!(outline.last, folded.last, "{name}");
             outlined += 1;
         }

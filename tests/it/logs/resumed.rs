@@ -54,6 +54,7 @@ pub(super) fn resumed(turn: &LoggedTurn, people: People, model_text: ModelText) 
         }),
         model_text,
         fullness: Fullness::default(),
+        clearing: None,
     };
     let resumed = Turn::resume(setup, turn.history(), Vec::new(), Time::ZERO);
     let mut stage = Stage {
@@ -153,6 +154,7 @@ impl Stage {
             let failure = Failure {
                 class: FailureClass::Other,
                 text: "not today".into(),
+                advice: None,
                 retry_after: None,
             };
             self.inputs.push_back(Input::Failed(request.id, failure));

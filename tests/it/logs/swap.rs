@@ -299,10 +299,12 @@ fn updates(log: &Log, turn: &Turn) -> String {
         if let aside::front::wire::Update::ToolResult {
             status: Status::Error,
             summary,
+            content,
             ..
         } = update
         {
             summary.clear();
+            *content = None;
         }
     }
     text(&updates)

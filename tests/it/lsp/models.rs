@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use aside_model_server::{
     ServedApi,
-    play::ModelReply,
+    play::{ModelReply, PlayedTokens},
     server::{ModelServer, ReplyGate, ServedReply},
 };
 use serde_json::{Value, json};
@@ -94,4 +94,93 @@ fn the_list_of_models_is_what_the_providers_say_now() {
         .map(|it| &it["id"])
         .collect();
     assert!(ids.contains(&&json!("ollama/qwen3.5:9b")), "{ids:?}");
+}
+
+/// A server of Anthropic that has four small steps said after a large one, and then answers.
+fn reading() -> ModelServer {
+    ModelServer::start(|received| {
+        let number = received.number;
+        let id = format!("call_{number}");
+        let reply = ModelReply::new(&id).tokens(PlayedTokens {
+            input: 4_950,
+            output: 50,
+            ..PlayedTokens::default()
+        });
+        let reply = match number {
+            0..=3 => {
+                let file = if number == 0 { "a.txt" } else { "b.txt" };
+                let arguments = json!({ "path": file }).to_string();
+                reply.call(&id, "read_file", arguments)
+            }
+            _ => reply.text("Well."),
+        };
+        reply.reply(ServedApi::Anthropic)
+    })
+}
+
+#[test]
+fn old_outputs_are_left_out_of_a_conversation_that_the_server_has_in_mind_as_of_one_that_it_reads()
+{
+    let (world, model) = (TestWorld::new(), reading());
+    world.write("a.txt", &"a line of it\n".repeat(500));
+    world.write("b.txt", "B\n");
+    world.user_config(
+        "assistant.model = 'anthropic/claude-opus-5-5'\n[providers.anthropic.models.claude-opus-5-5]\ncache_seconds = 0\n\
+         prices = { input = 100, output = 100 }\n",
+    );
+    let start = || {
+        let mut server = world.command(&["lsp", "--stdio"]);
+        server.env("ANTHROPIC_BASE_URL", format!("http://{}", model.address()));
+        server.env("ANTHROPIC_API_KEY", "sk-test");
+        let mut client = Client::run(server);
+        let options = json!({ "trusted": true });
+        client.request("initialize", initialize(&world, prompts(), options));
+        client.notify("initialized", json!({}));
+        client
+    };
+    let mut client = start();
+    let made = client.request("aside/conversation/create", json!({}));
+    let of_made =
+        |message: &str| json!({ "message": message, "conversationId": made["conversationId"] });
+    client.turn(of_made("Look."));
+    assert_eq!(client.completed()["outcome"], "completed");
+    client.turn(of_made("And now?"));
+    let told = client.update("notice");
+    let text = told["text"].as_str().unwrap_or_default();
+    assert!(
+        text.contains("one old output of a tool is not sent"),
+        "{told}"
+    );
+    assert_eq!(client.completed()["outcome"], "completed");
+    client.turn(of_made("And then?"));
+    assert_eq!(client.completed()["outcome"], "completed");
+    client.leave();
+    let mut client = start();
+    client.turn(of_made("And later?"));
+    assert_eq!(client.completed()["outcome"], "completed");
+    let bodies: Vec<String> = model.received()[5..]
+        .iter()
+        .map(|received| plain(&received.json))
+        .collect();
+    for body in &bodies {
+        assert!(body.contains("6500 bytes that `read_file` gave"), "{body}");
+        assert!(!body.contains("a line of it"), "{body}");
+    }
+    for pair in bodies.windows(2) {
+        let before = pair[0].trim_end_matches(']');
+        assert!(pair[1].starts_with(before), "{} after {before}", pair[1]);
+    }
+}
+
+/// The messages of a request, without the marks of the cache.
+fn plain(body: &Value) -> String {
+    let mut messages = body["messages"].clone();
+    for message in messages.as_array_mut().into_iter().flatten() {
+        for block in message["content"].as_array_mut().into_iter().flatten() {
+            block
+                .as_object_mut()
+                .map(|block| block.remove("cache_control"));
+        }
+    }
+    messages.to_string()
 }

@@ -260,7 +260,7 @@ fn a_turn_is_undone_whole_or_not_at_all() {
         .find_map(|it| it["changes"][0]["diff"].as_str());
     assert_eq!(
         diff,
-        Some("--- a/my new.txt\n+++ b/my new.txt\n@@ -0,0 +1 @@\n+new\n")
+        Some("--- /dev/null\n+++ b/my new.txt\n@@ -0,0 +1 @@\n+new\n")
     );
     let read = json!({ "conversationId": turn["conversationId"] });
     let read = client.request("aside/conversation/read", read);

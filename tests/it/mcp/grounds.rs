@@ -237,6 +237,63 @@ fn a_command_waits_until_a_server_that_starts_from_the_workspace_has_answered() 
 }
 
 #[test]
+fn what_a_program_reads_above_its_folder_is_approved_as_it_is() {
+    for (command, file) in [
+        ("npx", "node_modules/mini/x.js"),
+        ("sh", "package.json"),
+        ("uv", "pyproject.toml"),
+        ("python3", ""),
+    ] {
+        let world = TestWorld::new();
+        world.write("tools/a", "");
+        world.user_config(&format!(
+            "[mcp.servers.s]\ncommand = '{command}'\nargs = ['here']\ncwd = 'tools'\n"
+        ));
+        world.aside(&["trust", "--yes"]).exits(0);
+        let _ = world.aside(&["mcp", "list"]);
+        for name in [
+            "node_modules/mini/x.js",
+            "package.json",
+            "pyproject.toml",
+            "README.md",
+        ] {
+            world.write(name, "{}");
+            let model = world.script("[[reply]]\nsay = [{ text = 'Done.' }]\n");
+            let done = world
+                .aside(&["run", "-m", &model, "Go", "--non-interactive"])
+                .exits(0);
+            let is_watched = done.stderr.contains("changed since you approved it");
+            let is_read = command == "sh" && name != "README.md"
+                || name == file
+                || command == "npx" && name == "package.json";
+            assert_eq!(is_watched, is_read, "{command} {name}: {}", done.stderr);
+            world.aside(&["trust", "--yes"]).exits(0);
+            let _ = world.aside(&["mcp", "list"]);
+        }
+    }
+}
+
+#[test]
+fn words_that_a_shell_expands_are_watched() {
+    let words = [
+        "exec python3 $HOME/../work/tools/server.py",
+        "exec python3 \"${HOME}\"/../work/tools/server.py",
+        "exec python3 ~/../wor*/tools/server.py",
+    ];
+    for word in words {
+        let world = world(&[], "");
+        let config = world.folder().join("config/aside/aside.toml");
+        let command = format!("command = 'sh'\nargs = ['-c', {}]", json!(word));
+        fs::write(&config, format!("[mcp.servers.s]\n{command}\n")).unwrap();
+        world.write("tools/server.py", SERVER);
+        world.aside(&["trust", "--yes"]).exits(0);
+        asks_after(&world, |world| {
+            world.write("tools/server.py", &(evil(world) + SERVER));
+        });
+    }
+}
+
+#[test]
 fn a_user_may_say_that_a_server_runs_nothing_of_what_it_is_told() {
     let world = world(&["-m", "my_server"], "cwd = '.'\nmay_change = true");
     world.aside(&["mcp", "list"]).exits(0);

@@ -145,7 +145,7 @@ fn a_new_message_to_a_full_conversation_goes_out_after_the_summary_and_the_ledge
         stage.is_clean();
         let expected = "\
 notice The conversation has 30000 of 40000 tokens; it is being summarised.
-notice The conversation was summarised: about 6 tokens stand for 30000, and every answer and decision of yours is kept as it is.
+notice The conversation was summarised from 30000 tokens to about 6; every answer and decision of yours is kept as it is.
 text It runs.
 completed It runs.
 ";
@@ -185,7 +185,7 @@ fn a_person_asks_for_a_summary_and_says_what_it_keeps() {
         let done = stage.run(words, &["--continue"]).exits(0);
         let told = shown(&done);
         let begin = "notice The conversation has 5000 of 40000 tokens; it is being summarised. You asked it to keep: Keep \
-                     the port.\nnotice The conversation was summarised: about 6 tokens stand for 5000,";
+                     the port.\nnotice The conversation was summarised from 5000 tokens to about 6;";
         assert!(told.starts_with(begin), "{api:?}: {told}");
         // Nobody has counted what is left.
         assert_eq!(contexts(&done), [0], "{api:?}: {}", done.stdout);

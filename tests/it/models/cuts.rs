@@ -125,13 +125,13 @@ impl CutProvider {
         let mut response = Response::default();
         let mut pieces = match self.provider.send(self.request.clone()).await {
             Ok(pieces) => pieces,
-            Err(failure) => return (response, Err(failure.text)),
+            Err(failure) => return (response, Err(failure.sentence())),
         };
         while let Some(piece) = pieces.next().await {
             match piece {
                 Ok(Piece::Finish(finish)) => return (response, Ok(finish)),
                 Ok(piece) => response.add(piece),
-                Err(failure) => return (response, Err(failure.text)),
+                Err(failure) => return (response, Err(failure.sentence())),
             }
         }
         panic!("neither a finish nor a failure");

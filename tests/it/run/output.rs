@@ -40,7 +40,7 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
             &[],
         ),
         "toolOutput" => (&["callId", "text"], &[]),
-        "toolResult" => (&["callId", "status", "summary"], &["exitStatus"]),
+        "toolResult" => (&["callId", "status", "summary"], &["content", "exitStatus"]),
         "question" if update.get("outcome").is_some() => (
             &["promptId", "outcome", "text"],
             &["by", "reason", "answer"],

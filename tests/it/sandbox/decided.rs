@@ -1,6 +1,10 @@
 //! What runs inside the sandbox, what asks, and what is refused.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use super::ground::{
     SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
@@ -117,7 +121,7 @@ fn before_trust_nothing_is_started_to_try_it() {
     let path = programs_without(&["bwrap"], &folder);
     let tried = ground.outside("tried");
     let text = format!(
-        "#!/bin/sh\ntouch {}\nexec /usr/bin/bwrap \"$@\"\n",
+        "#!/bin/sh\ntouch '{}'\nexec /usr/bin/bwrap \"$@\"\n",
         tried.display()
     );
     fs::write(folder.join("bwrap"), text).unwrap();
@@ -305,14 +309,14 @@ fn a_rule_covers_what_shells_start_however_it_is_written() {
         ground.world.user_config(
             "[commands]\nunsandboxed = ['printf']\ndeny = ['mkdir', 'tee -a']\nallow = ['echo', 'sh', 'env']\n",
         );
-        let lines: Vec<(String, String)> = let_out
+        let lines: Vec<(String, PathBuf)> = let_out
             .iter()
-            .map(|line| (line, ground.outside("out")))
-            .chain(denied.iter().map(|line| (line, ground.world.at("out"))))
+            .map(|line| (line, "../outside/out"))
+            .chain(denied.iter().map(|line| (line, "out")))
             .enumerate()
             .map(|(number, (line, out))| {
-                let out = format!("{}{number}", out.display());
-                (line.replace("OUT", &out), out)
+                let out = format!("{out}{number}");
+                (line.replace("OUT", &out), ground.world.at(&out))
             })
             .collect();
         ground.hand_over();
@@ -335,7 +339,7 @@ fn a_rule_covers_what_shells_start_however_it_is_written() {
             ground.run(&calls, &["--mode", mode]).exits(0);
         }
         for (line, out) in &lines {
-            assert!(!Path::new(out).exists(), "as {user:?}: {line:?}");
+            assert!(!out.exists(), "as {user:?}: {line:?}");
         }
     }
 }

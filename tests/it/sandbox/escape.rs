@@ -246,7 +246,9 @@ impl Target {
         ]
         .into_iter()
         .fold(attack.command.to_owned(), |command, (from, to)| {
-            command.replace(from, &to)
+            let (string, in_string) = (format!("\"{from}"), format!("\"{to}"));
+            let command = command.replace(&string, &in_string);
+            command.replace(from, &to.replace(' ', "\\ "))
         })
     }
 

@@ -44,6 +44,19 @@ fn told(ground: &SandboxGround, commands: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
+/// What each of these commands is told, one after another in a turn.
+fn told_in_steps(ground: &SandboxGround, commands: &[(&str, &str)]) -> Vec<String> {
+    let steps: Vec<_> = commands
+        .iter()
+        .map(|(id, command)| call(id, command))
+        .collect();
+    let model = ground.world.script(&script_of_steps(&steps));
+    ground.aside(&auto_run(&model, &[])).exits(0);
+    let log = ground.world.log();
+    let told = commands.iter().map(|(id, _)| log.told(id).to_owned());
+    told.collect()
+}
+
 fn ground(user: User) -> SandboxGround {
     let ground = SandboxGround::new(user);
     ground.world.user_config("[sandbox]\ngit = true\n");
@@ -123,7 +136,7 @@ fn what_git_runs_programs_by_stays_as_it_is() {
                 &ground,
                 &copy,
                 &format!(
-                    "cp -a {}/. . && mkdir -p .git/hooks && {command}",
+                    "cp -a '{}/.' . && mkdir -p .git/hooks && {command}",
                     work.display()
                 ),
             );
@@ -192,7 +205,7 @@ fn no_repository_is_read_with_settings_that_a_command_wrote() {
         // It comes through where there are no walls.
         let (copy, status) = (ground.outside("a/copy"), "git status >/dev/null");
         let planted = format!(
-            "mkdir ../outside && cp -a {}/. . && {plants} && {status}",
+            "mkdir ../outside && cp -a '{}/.' . && {plants} && {status}",
             work.display()
         );
         prepare(&ground, &copy, &planted);
@@ -214,7 +227,7 @@ fn the_repository_of_a_worktree_can_be_written_as_far_as_commits_need_it() {
             &ground,
             &main,
             &format!(
-                "{REPOSITORY} && git worktree add -q -b tree {}",
+                "{REPOSITORY} && git worktree add -q -b tree '{}'",
                 work.display()
             ),
         );
@@ -305,4 +318,285 @@ fn what_git_replaces_outside_while_a_command_runs_is_named() {
     let told = log.told("run");
     assert!(told.contains("so tell the user: .git/config\n"), "{told}");
     assert!(told.contains("held\n") && told.ends_with("end"), "{told}");
+}
+
+/// What a command leaves in a repository, and what a person does there later, by which `ran` comes to lie beside it.
+const WAYS_OUT: [(&str, &str, &str); 11] = [
+    (
+        ".git/index",
+        "b=$(printf '#!/bin/sh\\ntouch ../outside/ran\\n' | git hash-object -w --stdin) && \
+         git update-index --add --cacheinfo 100755,$b,xgit/hooks/pre-commit && sed -i s,xgit/hooks,.git/hooks, .git/index",
+        "git restore . && git commit -q --allow-empty -m mine",
+    ),
+    (
+        ".git/index",
+        "b=$(git hash-object -w f) && git update-index --add --cacheinfo 100644,$b,xx/outside/ran && \
+         sed -i s,xx/outside,../outside, .git/index",
+        "git restore .",
+    ),
+    (
+        ".git/COMMIT_EDITMSG",
+        "echo theirs >.git/MERGE_MSG && git rev-parse HEAD >.git/MERGE_HEAD && ln -sf ../../outside/ran .git/COMMIT_EDITMSG",
+        "GIT_EDITOR=true git commit --allow-empty -q",
+    ),
+    (
+        ".git/logs/HEAD",
+        "ln -sf ../../../outside/ran .git/logs/HEAD && git branch 'x;y'",
+        "git switch -q 'x;y'",
+    ),
+    (
+        ".git/logs",
+        "mv .git/logs .git/l && ln -s ../../outside .git/logs && mkdir -p ../outside",
+        "git switch -qc y && mv ../outside/HEAD ../outside/ran",
+    ),
+    (
+        ".git/sequencer/opts",
+        "mkdir git-merge-x .git/sequencer && printf '#!/bin/sh\ntouch ../outside/ran\n' >git-merge-x/y && chmod +x git-merge-x/y && \
+         echo 2 >g && git add g && git commit -qm second && h=$(git rev-parse HEAD) && git reset -q --hard HEAD~ && \
+         git rev-parse HEAD | tee .git/sequencer/head >.git/sequencer/abort-safety && \
+         printf \"pick $h\npick $h\n\" >.git/sequencer/todo && printf '[options]\nstrategy = x/y\n' >.git/sequencer/opts",
+        "{ git cherry-pick --skip; git cherry-pick --continue; } >/dev/null 2>&1 || :",
+    ),
+    (
+        ".git/rebase-merge/strategy",
+        "mkdir git-merge-x .git/rebase-merge && printf '#!/bin/sh\ntouch ../outside/ran\n' >git-merge-x/y && \
+         chmod +x git-merge-x/y && echo 2 >g && git add g && git commit -qm second && h=$(git rev-parse HEAD) && \
+         git reset -q --hard HEAD~ && echo 3 >f && git commit -qam third && cd .git/rebase-merge && \
+         echo refs/heads/main >head-name && git rev-parse HEAD | tee onto >orig-head && echo \"pick $h\" >git-rebase-todo && \
+         : >interactive && : >done && echo 1 >msgnum && echo 2 >end && echo x/y >strategy && cd ../..",
+        "git rebase --continue >/dev/null 2>&1 || :",
+    ),
+    (
+        ".git/MERGE_RR",
+        "r=.git/rr-cache/$(printf %040d 7) && mkdir -p $r && cp .git/config $r/preimage && cp .git/config $r/postimage && \
+         printf '[core]\n\tfsmonitor = \"touch ../outside/ran; false\"\n' >>$r/postimage && \
+         printf '%040d.-1\t.git/config\\0' 7 >.git/MERGE_RR",
+        "git commit -q --allow-empty -m mine 2>/dev/null && git status >/dev/null",
+    ),
+    (
+        ".git/objects/info/commit-graph",
+        "ln -s ../../../../outside/ran .git/objects/info/commit-graph && mkdir -p ../outside",
+        "git commit-graph write --reachable",
+    ),
+    (
+        ".git/objects/pack/multi-pack-index",
+        "ln -s ../../../../outside/ran .git/objects/pack/multi-pack-index && mkdir -p ../outside",
+        "git gc -q && git multi-pack-index write",
+    ),
+    (
+        ".git/rebase-apply/apply-opt",
+        "echo 2 >f && git commit -qam second && git format-patch -q -1 --stdout >p && git reset -q --hard HEAD~ && echo 3 >f && \
+         git commit -qam third && { git am -q p >/dev/null 2>&1 || :; } && \
+         b=$(git rev-parse HEAD:f) && printf '%s\n' 'diff --git a/f b/f' \"index $b..$b 100644\" '--- a/f' '+++ b/f' '@@ -1 +1 @@' \
+         -3 +4 >.git/rebase-apply/patch && echo \" '--build-fake=../outside/ran'\" >.git/rebase-apply/apply-opt",
+        "mkdir -p ../outside && git am --retry </dev/null >/dev/null 2>&1",
+    ),
+];
+
+#[test]
+fn what_a_command_leaves_in_a_repository_leads_git_nowhere_else() {
+    for user in users() {
+        for (place, plant, later) in WAYS_OUT {
+            let ground = ground(*user);
+            let work = ground.world.at("");
+            prepare(&ground, &work, REPOSITORY);
+            // It comes through where there are no walls.
+            let copy = ground.outside("a/copy");
+            let both = format!(
+                "mkdir ../outside && cp -a '{}'/. . && {plant} && {later}",
+                work.display()
+            );
+            prepare(&ground, &copy, &both);
+            assert!(ground.outside("a/outside/ran").exists(), "{plant}");
+            let inside = plant.replace(" && mkdir -p ../outside", "");
+            let told = told(&ground, &[("run", &inside)]);
+            let gone = match place {
+                ".git/index" => "which is index.aside now",
+                _ => "which was taken away again",
+            };
+            assert!(
+                told[0].contains(&format!("{place} ({gone})")),
+                "{user:?}: {told:?}"
+            );
+            // What a person staged is not lost with it.
+            assert_eq!(
+                work.join(".git/index.aside").exists(),
+                place == ".git/index"
+            );
+            // What is left may be none that Git can go on with, and it need not.
+            prepare(
+                &ground,
+                &work,
+                &format!("{{ {later}; }} >/dev/null 2>&1 || :"),
+            );
+            assert!(!ground.outside("ran").exists(), "{user:?}: {plant}");
+        }
+    }
+}
+
+#[test]
+fn a_link_of_the_user_s_in_a_repository_stays() {
+    let ground = ground(User::Same);
+    let work = ground.world.at("");
+    let links =
+        "ln -s ../../outside/notes .git/notes && rm .git/HEAD && ln -s refs/heads/main .git/HEAD";
+    prepare(&ground, &work, &format!("{REPOSITORY} && {links}"));
+    let told = told(
+        &ground,
+        &[("run", "echo 2 >>f && git commit -qam second && echo done")],
+    );
+    assert_eq!(told, ["Exit status 0.\ndone"]);
+    assert!(work.join(".git/notes").is_symlink() && work.join(".git/HEAD").is_symlink());
+}
+
+#[test]
+fn a_list_of_files_that_git_wrote_stays_in_whatever_form() {
+    for (format, form) in [
+        ("sha1", "git config index.version 4"),
+        ("sha1", "git config index.threads 2"),
+        (
+            "sha1",
+            "git config index.version 4 && git config index.threads 2",
+        ),
+        ("sha1", "git update-index --split-index"),
+        ("sha1", "git sparse-checkout set --cone --sparse-index d"),
+        ("sha256", "git config index.threads 2"),
+    ] {
+        let ground = ground(User::Same);
+        let prepared = format!(
+            "git init -q -b main --object-format={format} && mkdir d e && echo 1 | tee d/a d/ab e/b f >/dev/null && git add . && \
+             git commit -qm first && {form} && echo 2 >>f && git commit -qam second"
+        );
+        prepare(&ground, &ground.world.at(""), &prepared);
+        let again = "echo 3 >>f && git commit -qam third && git status --short && echo done";
+        let told = told(&ground, &[("run", again)]);
+        assert_eq!(told, ["Exit status 0.\ndone"], "{format}: {form}");
+    }
+}
+
+#[test]
+fn a_list_of_files_that_was_kept_is_not_lost_to_another() {
+    let ground = ground(User::Same);
+    let work = ground.world.at("");
+    prepare(&ground, &work, REPOSITORY);
+    let (_, plant, _) = WAYS_OUT[1];
+    let kept = ["index.aside", "index.aside.2", "index.aside.3"];
+    let staged = ["g1", "g2", "g3"].map(|name| {
+        let line = format!("echo {name} >{name} && git add {name} && {plant}");
+        (name, line)
+    });
+    let steps = staged.each_ref().map(|(name, line)| (*name, &line[..]));
+    let told = told_in_steps(&ground, &steps);
+    for ((kept, (name, _)), told) in kept.iter().zip(steps).zip(told) {
+        let gone = format!(".git/index (which is {kept} now)");
+        assert!(told.contains(&gone), "{told}");
+        let list = fs::read(work.join(".git").join(kept)).unwrap();
+        let mut parts = list.windows(name.len());
+        assert!(parts.any(|it| it == name.as_bytes()), "{kept} has {name}");
+    }
+}
+
+#[test]
+fn what_a_command_changes_in_a_way_out_of_the_user_s_counts_as_its_own() {
+    let ground = ground(User::Same);
+    let work = ground.world.at("");
+    let own =
+        "mkdir .git/sequencer && printf '[options]\n\tstrategy = my/own\n' >.git/sequencer/opts";
+    prepare(&ground, &work, &format!("{REPOSITORY} && {own}"));
+    let change = "sed 's,my/own,x/y,' .git/sequencer/opts >o && cat o >.git/sequencer/opts";
+    let steps = [
+        (
+            "looks",
+            "cat .git/sequencer/opts >/dev/null && echo 2 >>f && git commit -qam second",
+        ),
+        ("changes", change),
+    ];
+    let told = told_in_steps(&ground, &steps);
+    assert_eq!(told[0], "Exit status 0.\n(no output)");
+    let gone = ".git/sequencer/opts (which was taken away again)";
+    assert!(told[1].contains(gone), "{told:?}");
+}
+
+/// A repository with a submodule that has one itself, and a worktree with both.
+const NESTED: &str = "git config --global protocol.file.allow always; \
+                      for r in inner lib work; do git init -q -b main ../outside/$r && (cd ../outside/$r && echo 1 >f && git add f && \
+                      git commit -qm first); done && (cd ../outside/lib && git submodule --quiet add ../inner inner && \
+                      git commit -qm inner) && git clone -q ../outside/lib . && git submodule --quiet update --init && \
+                      git submodule --quiet add ../lib sub && git commit -qm sub && git submodule --quiet update --init --recursive && \
+                      git worktree add -q tree && (cd tree && git submodule --quiet update --init --recursive)";
+
+#[test]
+fn submodules_of_submodules_and_of_worktrees_keep_their_settings() {
+    for user in users() {
+        let ground = ground(*user);
+        let work = ground.world.at("");
+        prepare(&ground, &work, NESTED);
+        let parts = [
+            "modules/sub",
+            "modules/sub/modules/inner",
+            "worktrees/tree/modules/sub",
+            "worktrees/tree/modules/sub/modules/inner",
+        ];
+        let attacks = parts.map(|part| {
+            let folder = format!(".git/{part}");
+            assert!(work.join(&folder).join("config").is_file(), "{folder}");
+            let line = format!(
+                "cd {folder} && echo '[core]' >>config; echo x >hooks/post-checkout; echo x >config.worktree; \
+                 mv hooks h; echo end"
+            );
+            (part, line)
+        });
+        let steps = attacks.each_ref().map(|(part, line)| (*part, &line[..]));
+        for (part, told) in parts.iter().zip(told_in_steps(&ground, &steps)) {
+            let refused = told.matches("Read-only file system").count();
+            assert_eq!(refused, 3, "{user:?}, {part}: {told}");
+            let is_held = told.contains("Device or resource busy");
+            assert!(is_held && !told.contains("tell the user"), "{part}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_submodule_that_a_command_makes_leads_git_to_no_other_settings() {
+    let plant = "mkdir -p .git/modules/sub evil/objects evil/refs && cp .git/HEAD .git/modules/sub/HEAD && \
+                 echo ../../../evil >.git/modules/sub/commondir && \
+                 git config -f evil/config core.fsmonitor 'touch ../../outside/ran; false' && \
+                 git config -f evil/config remote.origin.url ../outside/lib && \
+                 git config -f evil/config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'";
+    let later = "git submodule update --init >/dev/null 2>&1 || :";
+    let made = "git config --global protocol.file.allow always; git init -q -b main ../outside/lib && \
+                (cd ../outside/lib && echo 1 >f && git add f && git commit -qm first) && git init -q -b main . && \
+                git submodule --quiet add ../outside/lib sub && git commit -qm sub && git submodule --quiet deinit -f sub && \
+                rm -rf .git/modules";
+    for user in users() {
+        let ground = ground(*user);
+        let work = ground.world.at("");
+        prepare(&ground, &work, made);
+        // It comes through where there are no walls.
+        let copy = ground.outside("a/copy");
+        let both = format!(
+            "mkdir ../outside && cp -a ../../lib ../outside && cp -a '{}'/. . && {plant} && {later}",
+            work.display()
+        );
+        prepare(&ground, &copy, &both);
+        assert!(ground.outside("a/outside/ran").exists(), "{user:?}");
+        let told = told(&ground, &[("run", plant)]);
+        let gone = ".git/modules/sub/commondir (which was taken away again)";
+        assert!(told[0].contains(gone), "{user:?}: {told:?}");
+        prepare(&ground, &work, later);
+        assert!(!ground.outside("ran").exists(), "{user:?}");
+    }
+}
+
+#[test]
+fn a_folder_of_a_repository_that_cannot_be_searched_makes_a_command_ask() {
+    let user = *users().last().unwrap();
+    let ground = ground(user);
+    let closed = format!("{REPOSITORY} && mkdir .git/closed && chmod 000 .git/closed");
+    prepare(&ground, &ground.world.at(""), &closed);
+    let told = told(&ground, &[("run", "echo done")]);
+    assert!(
+        told[0].contains("`.git/closed` cannot be searched"),
+        "{told:?}"
+    );
 }

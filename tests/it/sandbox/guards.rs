@@ -5,12 +5,14 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use super::ground::{
     SandboxGround, SandboxedCall, User, auto_run, program, script, script_of_steps, users,
 };
-use crate::world::start;
+use super::survive::{End, cancelled, killed};
+use crate::world::{start, until};
 
 /// The page of the sandbox.
 const PAGE: &str = include_str!("../../../server/tool/sandbox/README.md");
@@ -347,6 +349,28 @@ fn a_file_that_package_managers_make_takes_no_repository_from_its_guard() {
 }
 
 #[test]
+fn a_file_by_which_a_folder_is_no_longer_guarded_is_named_where_it_opens_something() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.write("vendor/own/.vscode/tasks.json", "");
+    ground.world.write("php/vendor/plain/x", "");
+    let makes = "touch vendor/modules.txt php/vendor/autoload.php; echo end";
+    let told = told(
+        &ground,
+        &[
+            makes,
+            "echo again",
+            "echo evil >vendor/own/.vscode/tasks.json",
+        ],
+    );
+    assert!(
+        told[0].contains("tell the user: vendor/modules.txt\n"),
+        "{told:?}"
+    );
+    assert_eq!(told[1], "Exit status 0.\nagain");
+    assert!(told[2].contains("Read-only file system"), "{told:?}");
+}
+
+#[test]
 fn a_prompt_says_what_cannot_be_protected() {
     let ground = SandboxGround::new(User::Same);
     symlink("build/envrc", ground.world.at(".envrc")).unwrap();
@@ -451,6 +475,39 @@ fn a_rebase_and_settings_of_a_worktree_that_a_command_made_run_nothing() {
 }
 
 #[test]
+fn what_a_command_made_in_a_repository_is_taken_back_also_where_aside_is_killed() {
+    for (user, ends) in [(User::Same, killed as End), (User::Same, cancelled)] {
+        let ground = SandboxGround::new(user);
+        ground.world.user_config("[sandbox]\ngit = true\n");
+        outside(&ground, "git init -q . && ln -s mine .git/mine");
+        let call = SandboxedCall {
+            id: "run",
+            command: "ln -s ../../outside/f .git/COMMIT_EDITMSG; echo /x >.git/commondir; mkdir .git/rebase-merge; \
+                      echo 'exec touch ran' >.git/rebase-merge/git-rebase-todo; touch made; exec sleep 1000"
+                .to_owned(),
+            cwd: ".",
+        };
+        let model = ground.world.script(&script(&[call]));
+        ground.hand_over();
+        let mut running = start(&mut ground.command(program(), &auto_run(&model, &[])));
+        until("all is made", || ground.world.at("made").exists());
+        let link = ground.world.at(".git/COMMIT_EDITMSG");
+        assert!(link.is_symlink() && ground.world.at(".git/commondir").exists());
+        ends(&mut running);
+        let todo = ground.world.at(".git/rebase-merge/git-rebase-todo");
+        until("all is taken back", || {
+            !link.is_symlink()
+                && !ground.world.at(".git/commondir").exists()
+                && fs::read(&todo).is_ok_and(|text| text.is_empty())
+        });
+        assert!(
+            ground.world.at(".git/mine").is_symlink(),
+            "it was there before"
+        );
+    }
+}
+
+#[test]
 fn what_is_beside_a_workspace_below_tmp_is_as_elsewhere() {
     let base = PathBuf::from("/tmp");
     for user in users() {
@@ -458,7 +515,13 @@ fn what_is_beside_a_workspace_below_tmp_is_as_elsewhere() {
         fs::write(ground.outside("f"), "beside\n").unwrap();
         let beside = "cat ../outside/f; echo x >../outside/g; echo x >../g; echo x >/tmp/own && cat /tmp/own; \
                       ls ../state/aside | wc -l";
-        let told = told(&ground, &[beside]);
+        let made = Command::new("mkfifo").arg(ground.outside("pipe")).status();
+        assert!(made.unwrap().success());
+        // Nobody reads the pipe, and who could write into it is told so.
+        let pipe =
+            "python3 -c 'import os; os.open(\"../outside/pipe\", os.O_WRONLY | os.O_NONBLOCK)'";
+        let told = told(&ground, &[beside, pipe]);
+        assert!(told[1].contains("Permission denied"), "{told:?}");
         assert!(
             told[0].contains("beside\n") && told[0].contains("\nx\n"),
             "{told:?}"

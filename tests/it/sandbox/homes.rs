@@ -1,6 +1,6 @@
 //! Secrets of homes that the environment does not name, and under mounts that their names do not tell of.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::ground::{SandboxGround, SandboxedCall, User, auto_run, program, script, users};
 use crate::world::start;
@@ -59,7 +59,7 @@ fn with_key(ground: &SandboxGround, name: &str) -> String {
 fn secrets_are_hidden_in_the_home_of_the_user_database_too() {
     let ground = SandboxGround::new(User::Same);
     let (home, other) = (with_key(&ground, "home"), with_key(&ground, "other"));
-    let line = format!("cat {home}/.ssh/id_ed25519 {other}/.ssh/id_ed25519");
+    let line = format!("cat '{home}/.ssh/id_ed25519' '{other}/.ssh/id_ed25519'");
     let told = |ground: &SandboxGround, variable: Option<&str>| {
         told(ground, Some(Path::new(&home)), variable, &line)
     };
@@ -79,6 +79,75 @@ fn a_command_asks_where_no_home_is_known() {
     let ground = SandboxGround::new(User::Same);
     let told = told(&ground, None, None, "echo ran");
     assert!(told.contains("your home folder is not known"), "{told}");
+}
+
+#[test]
+fn what_is_hidden_in_a_home_is_protected_where_that_is_the_workspace() {
+    let ground = SandboxGround::new(User::Same);
+    let home = ground.world.folder().join("home");
+    for file in [".p10k.zsh", ".oh-my-zsh/custom/a.zsh", "bin/tool", "plain"] {
+        fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        fs::write(home.join(file), "mine\n").unwrap();
+    }
+    let call = SandboxedCall {
+        id: "run",
+        command: "for f in .p10k.zsh .oh-my-zsh/custom/a.zsh bin/tool bin/new plain; do echo x >>$f; done; mkdir .new".to_owned(),
+        cwd: ".",
+    };
+    let model = ground.world.script(&script(&[call]));
+    let mut command = ground.command(program(), &auto_run(&model, &[]));
+    start(command.current_dir(&home)).end().exits(0);
+    let log = ground.world.log();
+    let told = log.told("run");
+    assert_eq!(told.matches("Read-only file system").count(), 4, "{told}");
+    assert!(told.contains("tell the user: .new\n"), "{told}");
+    assert_eq!(fs::read_to_string(home.join("plain")).unwrap(), "mine\nx\n");
+}
+
+#[test]
+fn the_usual_folder_of_state_is_hidden_where_another_is_used() {
+    let ground = SandboxGround::new(User::Same);
+    let usual = ground.world.folder().join("home/.local/state/aside");
+    fs::create_dir_all(&usual).unwrap();
+    fs::write(usual.join("tokens"), "PRIVATE").unwrap();
+    let call = SandboxedCall {
+        id: "run",
+        command: "cat ../home/.local/state/aside/tokens; echo end".to_owned(),
+        cwd: ".",
+    };
+    ground.run(&[call], &["--mode", "auto"]).exits(0);
+    let told = ground.world.log().told("run").to_owned();
+    assert!(!told.contains("PRIVATE") && told.ends_with("end"), "{told}");
+}
+
+#[test]
+fn a_secret_is_hidden_where_a_link_in_its_folder_leads() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let home = ground.world.folder().join("home");
+        for folder in [".aws", ".ssh", "dot/aws"] {
+            fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        for (file, link) in [
+            ("dot/aws/credentials", ".aws/credentials"),
+            ("dot/id", ".ssh/id"),
+        ] {
+            fs::write(home.join(file), "PRIVATE").unwrap();
+            symlink(Path::new("..").join(file), home.join(link)).unwrap();
+        }
+        fs::write(home.join("dot/plain"), "plain").unwrap();
+        let call = SandboxedCall {
+            id: "run",
+            command: "cd ../home/dot; cat aws/credentials id; cat plain".to_owned(),
+            cwd: ".",
+        };
+        ground.run(&[call], &["--mode", "auto"]).exits(0);
+        let told = ground.world.log().told("run").to_owned();
+        assert!(
+            !told.contains("PRIVATE") && told.ends_with("plain"),
+            "{user:?}: {told}"
+        );
+    }
 }
 
 #[test]

@@ -409,3 +409,25 @@ fn no_folder_of_the_settings_is_opened_that_a_command_exchanged() {
         );
     }
 }
+
+#[test]
+fn what_an_envrc_loads_stays_as_it_is_or_is_named() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        ground
+            .world
+            .write(".envrc", "dotenv\nsource_env_if_exists tool/env.sh\n");
+        ground.world.write("tool/env.sh", "");
+        let line = "echo evil >>tool/env.sh; echo PATH=evil >.env; echo x >.env.local; echo end";
+        let told = told(&ground, &[], line);
+        assert!(told.contains(FIXED), "{user:?}: {told}");
+        assert!(
+            told.contains("so tell the user: .env\n"),
+            "{user:?}: {told}"
+        );
+        assert_eq!(
+            fs::read_to_string(ground.world.at("tool/env.sh")).unwrap(),
+            ""
+        );
+    }
+}

@@ -25,6 +25,25 @@ fn decoys_do_not_hide_what_a_command_made() {
     }
 }
 
+#[test]
+fn a_link_into_a_folder_that_is_not_searched_is_named() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.write("packages/web/package.json", "{}");
+    ground.world.write("node_modules/mine/a", "");
+    std::os::unix::fs::symlink("node_modules/mine", ground.world.at("mine")).unwrap();
+    let moves = "mv packages/web node_modules/web; ln -s ../node_modules/web packages/web; mkdir node_modules/web/.vscode; \
+                 ln -s node_modules/mine/a file; ln -s packages two";
+    let moves = SandboxedCall {
+        id: "moves",
+        command: moves.to_owned(),
+        cwd: ".",
+    };
+    ground.run(&[moves], &["--mode", "auto"]).exits(0);
+    let told = ground.world.log().told("moves").to_owned();
+    let named = "tell the user: packages/web (a link to a folder of a package manager, which is not searched)\n";
+    assert!(told.contains(named), "{told}");
+}
+
 /// A server as settings name it, and as `printf` writes it.
 const SERVER: &str = "[mcp.servers.planted]\\ncommand = \\\"sh\\\"\\nargs = [\\\"-c\\\", \\\"echo x >>started\\\"]\\n";
 
@@ -52,6 +71,37 @@ fn settings_of_a_command_that_nobody_saw_end_count_for_nothing() {
     ground.aside(&["trust", "--yes"]).exits(0);
     again().exits(0);
     assert!(world.at("../home/started").exists());
+}
+
+#[test]
+fn settings_below_those_of_the_user_are_a_command_s_that_nobody_saw_end() {
+    let ground = SandboxGround::new(User::Same);
+    let world = &ground.world;
+    world.write("aside.toml", "[assistant]\n");
+    let plant = SandboxedCall {
+        id: "plant",
+        command: format!("mkdir n; printf \"{SERVER}\" >n/aside.toml; exec sleep 1000"),
+        cwd: ".",
+    };
+    let model = world.script(&script(&[plant]));
+    let mut running = start(&mut ground.command(program(), &auto_run(&model, &[])));
+    until_within(LONG, "the settings", || world.at("n/aside.toml").exists());
+    let model = world.script("[[reply]]\nsay = [{ text = 'Done.' }]\n");
+    let run_in = |folder: &str| {
+        let mut command = ground.command(program(), &auto_run(&model, &[]));
+        start(command.current_dir(world.at(folder))).end().exits(0)
+    };
+    let check = || {
+        run_in("n").says("aside.toml").says("aside trust");
+        assert!(!world.at("../home/started").exists());
+        // What was there before counts as ever.
+        let own = run_in("");
+        assert!(!own.stderr.contains("aside trust"), "{}", own.stderr);
+    };
+    check();
+    running.signal(rustix::process::Signal::KILL);
+    drop(running);
+    check();
 }
 
 #[test]

@@ -91,6 +91,29 @@ fn what_is_let_out_is_asked_again_once_commands_made_what_other_programs_run() {
 }
 
 #[test]
+fn what_is_let_out_does_not_run_once_a_command_beside_it_made_what_other_programs_run() {
+    let world = world();
+    // Its end comes after the answer, so that whoever answers knows nothing of it.
+    let plants = "until [ -e answered ]; do sleep 0.02; done; mkdir -p .git/hooks; echo x >.git/hooks/pre-push; echo made";
+    let script = format!(
+        "[[reply]]\nsay = [\n{{ call = 'run_command', id = 'plant', arguments = {{ command = '{plants}' }} }},\n\
+         {{ call = 'run_command', id = 'one', arguments = {{ command = '{WRITES}' }} }},\n]\n\
+         [[reply]]\nsay = [{{ text = 'Done.' }}]\n"
+    );
+    let mut person = PtyPerson::runs(&world, &script, &AUTO);
+    person.is_asked();
+    person.types("once\n");
+    world.write("answered", "");
+    person.ends(0);
+    let log = world.log();
+    assert!(log.told("plant").ends_with("made"), "{}", log.told("plant"));
+    let why = "It did not run outside the sandbox, as a command beside it made or replaced .git, from which other \
+               programs take code; call it again.";
+    assert_eq!(log.told("one"), why);
+    assert!(!world.folder().join("f").exists());
+}
+
+#[test]
 fn what_is_let_out_for_good_is_listed_and_can_be_revoked() {
     let world = world();
     let mut person = PtyPerson::runs(&world, &calls(WRITES, &["one"]), &AUTO);

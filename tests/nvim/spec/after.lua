@@ -332,3 +332,36 @@ test('of two edits of a file both are shown, also where the turn tells of them l
   end
   T.equal(#changes.open()[1].hunks, 2)
 end)
+
+test('a new file that is taken back is removed, and one that was empty before is not', {
+  files = { ['empty.txt'] = '' },
+  config = UNASKED,
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "empty.txt" } }]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "write_file", arguments = { path = "empty.txt", content = "one\n" } },
+  { call = "write_file", arguments = { path = "new.txt", content = "one\n" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  T.ask('Aside ask go')
+  vim.cmd('Aside review')
+  T.press('gN')
+  T.says('one more file was changed')
+  T.equal(vim.fn.filereadable('empty.txt'), 1)
+  vim.cmd('Aside review')
+  T.has(T.screen(), '+ one')
+  T.equal(vim.fn.bufname(), 'new.txt')
+  T.press('gN')
+  T.says('removed new.txt; all changes were looked at')
+  T.equal(vim.fn.filereadable('new.txt'), 0)
+  T.press('u')
+  vim.cmd('write')
+  T.equal(T.text('new.txt'), 'one')
+end)

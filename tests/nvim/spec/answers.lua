@@ -204,11 +204,34 @@ test('what stands beside a line whose title changed stays there when more is wri
   T.has(T.screen(), '`Ask`  ok')
 end)
 
+test('a summary while nobody writes is on the page of its conversation, and nothing comes up', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nsay = [{ text = "Done." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  local view = assert(require('aside.view').visible())
+  vim.cmd('Aside hide')
+  local said = #T.said
+  local function happens(update)
+    require('aside.turn').update({ turnId = 'idle', conversationId = view.conversation, update = update })
+  end
+  happens({ kind = 'notice', text = 'It is being summarised.' })
+  happens({ kind = 'summary', status = 'asked' })
+  happens({ kind = 'notice', text = 'It was summarised.' })
+  require('aside.turn').complete({ turnId = 'idle', outcome = 'completed', refusals = {} })
+  T.equal({ #vim.api.nvim_list_wins(), #T.said }, { 1, said })
+  vim.cmd('Aside')
+  T.has(T.page(), 'Done.\n\n*It is being summarised.*\n\n*It was summarised.*')
+end)
+
 test('a path in an answer is opened in the window of the code', {
   files = { ['a.txt'] = 'one\n', ['b.txt'] = 'one\ntwo\n' },
   script = '[[reply]]\nsay = [{ text = "Look at b.txt:2 first." }]',
 }, function()
   vim.cmd.edit('a.txt')
+  -- A language server told of it.
+  vim.uri_to_bufnr(vim.uri_from_fname(vim.fn.fnamemodify('b.txt', ':p')))
   local code = vim.api.nvim_get_current_win()
   T.ask('Aside ask go')
   vim.cmd('Aside')
@@ -402,7 +425,7 @@ say = [{ text = "Done." }]
   T.ended()
   T.has(T.page(), '`Edit a.txt, line 5`')
   T.has(T.page(), '`Edit a.txt, line 2?`')
-  T.equal(vim.tbl_filter(function(line) return line:find('you') ~= nil end, T.beside()), {
+  T.equal(vim.tbl_filter(function(line) return line:find('(you)', 1, true) ~= nil end, T.beside()), {
     '`Edit no (you)',
     '`Edit yes, once (you)',
   })
@@ -450,4 +473,53 @@ test('a call that is made again in a step that is sent again stands there anew, 
   call()
   prints('twice\n')
   T.equal(T.page():gsub('^.-I run', 'I run'), 'I run it again.\n\n`run_command`\n│ twice', T.page())
+end)
+
+test('calls that were refused alike are told of once, with what is refused', {
+  untrusted = true,
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "write_file", arguments = { path = "a.txt", content = "a" } },
+  { call = "write_file", arguments = { path = "b.txt", content = "b" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  T.ask('Aside ask go')
+  T.equal(select(2, T.page():gsub(':Aside trust shows what trust means', '')), 1)
+  T.has(T.beside()[1], ' denied: the workspace is not trusted')
+end)
+
+test('what is wrong with the configuration of a workspace is said once, and not in each turn', {
+  files = { ['aside.toml'] = '[sandbox]\nstate = "off"\n' },
+  script = '[[reply]]\nrepeat = true\nsay = [{ text = "Done." }]',
+}, function()
+  T.ask('Aside ask go')
+  T.has(T.page(), 'Only you can set')
+  T.ask('Aside! ask again')
+  T.equal(T.page(), '> again\n\nDone.')
+end)
+
+test('all that a tool of a server gave is on the page', {
+  files = {
+    ['aside.toml'] = '[conversation.tools.weather]\nsource = "local"\ncommand = ["sh", "weather.sh"]\n',
+    ['weather.sh'] = 'echo Monday: rain; echo Tuesday: sun\n',
+  },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "weather", arguments = {} }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.choices = { 'Run once' }
+  vim.cmd('Aside answer')
+  T.ended()
+  T.has(T.page(), '│ Monday: rain\n│ Tuesday: sun\n')
 end)

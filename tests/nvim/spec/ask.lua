@@ -241,6 +241,27 @@ say = [{ text = "It failed." }]
   end)
 end)
 
+test('of what a command prints while it runs, the last line is in sight', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "mkfifo go; echo one; echo two; read x <go; echo three" } }]
+[[reply]]
+say = [{ text = "It ran." }]
+]=],
+  config = { settings = { conversation = { mode = 'auto' } } },
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.choices = { 'Run once' }
+  vim.cmd('Aside answer')
+  T.wait('the last line', function() return T.screen():find('│ 2 lines · two', 1, true) end)
+  vim.fn.writefile({ 'go' }, 'go')
+  T.ended()
+  T.has(T.screen(), '│ 3 lines ')
+  T.lacks(T.screen(), 'three')
+end)
+
 test('what is said acts on the answer on the screen, and where none is there, on the turn that is picked', {
   files = { ['a.txt'] = 'one\n' },
   script = [=[

@@ -375,7 +375,7 @@ say = [{ text = "Done." }]
   T.ask('Aside ask go')
   local shown = vim.split(T.page(), '\n')
   table.remove(shown) -- what is said at last
-  local diff = { '│ --- a/n.txt', '│ +++ b/n.txt', '│ @@ -0,0 +1,2 @@', '│ +x', '│ +y' }
+  local diff = { '│ --- /dev/null', '│ +++ b/n.txt', '│ @@ -0,0 +1,2 @@', '│ +x', '│ +y' }
   T.has(T.page(), table.concat(diff, '\n') .. '\n')
   T.equal(#vim.tbl_filter(function(line) return vim.startswith(line, '│') end, shown), #diff)
   local change = { uri = vim.uri_from_fname('n.txt'), missing = 'n.txt cannot be shown.' }
@@ -403,7 +403,7 @@ test('a turn is undone', {
   T.wait('it is said', function() return T.said[#T.said] == 'Aside: put back a.txt' end)
   -- It did change a file, which is as it was.
   T.picks('Aside undo', 'go · just now · a.txt')
-  T.wait('it is said', function() return T.said[#T.said] == 'Aside: nothing of the turn is left to put back' end)
+  T.wait('it is said', function() return T.said[#T.said] == 'Aside: nothing is left to put back' end)
   T.equal(T.buffer('a.txt') .. '\n', OLD)
   T.equal(T.text('a.txt') .. '\n', OLD)
 end)

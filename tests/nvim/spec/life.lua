@@ -106,6 +106,39 @@ test('the server is found on PATH, and where cargo installs', {}, function()
   vim.env.PATH = path
 end)
 
+test('no program is taken from where commands may write', { files = { ['deep/a.txt'] = 'one\n' } }, function()
+  vim.g.aside = nil
+  local path, home = vim.env.PATH, vim.env.HOME
+  vim.env.CARGO_HOME = T.workspace .. '/none'
+  local function finds(folder)
+    package.loaded['aside.server'] = nil
+    vim.fn.mkdir(folder, 'p')
+    vim.fn.writefile({ '#!/bin/sh', 'echo aside 0.0.0' }, folder .. '/aside')
+    vim.uv.fs_chmod(folder .. '/aside', 493)
+    vim.env.PATH = folder .. ':/usr/bin:/bin'
+    local found = require('aside.server').find()
+    vim.env.PATH = path
+    return found ~= nil
+  end
+  T.equal(finds(T.workspace .. '/.venv/bin'), false, 'in the current folder, without a repository')
+  -- A repository within the one that is open.
+  vim.fn.mkdir('deep/.git', 'p')
+  vim.cmd.edit('deep/a.txt')
+  local beside = vim.fs.dirname(T.workspace) .. '/beside'
+  vim.fn.mkdir(beside, 'p')
+  vim.cmd.cd(beside)
+  vim.fn.mkdir(T.workspace .. '/.git', 'p')
+  T.equal(finds(T.workspace .. '/bin'), false, 'above the repository of a file')
+  T.equal(finds(beside .. '/../elsewhere/bin'), true)
+  vim.fn.writefile({}, vim.fs.dirname(T.workspace) .. '/elsewhere/pyvenv.cfg')
+  T.equal(finds(vim.fs.dirname(T.workspace) .. '/elsewhere/bin'), false, 'an environment of Python')
+  T.equal(finds(vim.fs.dirname(T.workspace) .. '/x/node_modules/.bin'), false, 'a package of Node')
+  vim.env.HOME = beside
+  T.equal(finds(beside .. '/bin'), true, 'the home')
+  vim.env.HOME, vim.env.PATH = home, path
+  vim.cmd.cd(T.workspace)
+end)
+
 test('a configuration that is wrong is said, with the field', {}, function()
   local config = require('aside.config')
   local function wrong(given)
@@ -163,6 +196,24 @@ say = [{ text = "I went on." }]
   T.has(T.page(), 'I went on.')
   T.equal(T.outcomes, { 'completed' })
   T.equal(T.beside(), { '`Assistant: yes (you)' })
+end)
+
+test('a message after an interruption takes back that the turn can be resumed', {
+  script = [=[
+[[reply]]
+when = { user = "begin" }
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask begin')
+  T.prompts(1)
+  vim.uv.kill(T.server(), 'sigkill')
+  T.wait('it can be resumed', function() return T.page():find(':Aside resume goes on.', 1, true) end)
+  T.ask('Aside ask something else')
+  T.has(T.page(), 'something else\n\nDone.')
+  T.lacks(T.page(), ':Aside resume')
 end)
 
 test('a text that a crash cut off stands there once when its turn goes on', {

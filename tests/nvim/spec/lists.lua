@@ -105,11 +105,34 @@ say = [
   T.equal(#vim.tbl_filter(function(event) return event.outcome == 'cancelled' end, T.events('turn_end')), 3)
 end)
 
+test('a conversation that is read again says why a turn failed, and a turn without a message has none', {
+  script = [=[
+[[reply]]
+when = { user = "fail" }
+fault = { status = 401, text = "no such key" }
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  T.ask('Aside ask fail')
+  vim.cmd('Aside compact')
+  T.ended()
+  vim.cmd('Aside hide')
+  local conversation = require('aside.view').of().conversation
+  require('aside.view').of():forget()
+  require('aside.turn').read({ conversationId = conversation, title = 'fail' })
+  T.wait('it is read', function() return T.page():find('Failed: .*no such key') end)
+  T.lacks(T.page(), '> \n')
+end)
+
 test('model and mode are chosen for the next turns', { script = TALK }, function()
   local model = vim.env.ASIDE_ASSISTANT__MODEL
   vim.cmd('Aside mode fast')
   T.says('there is no mode fast; there are ask, edits, plan, auto')
-  T.picks('Aside mode', 'plan')
+  T.picks('Aside mode', function(items)
+    T.has(items[2], 'edits: changes files of the project without asking')
+    return items[3]
+  end)
   T.says('the next turns have mode plan')
   vim.cmd('Aside model ' .. model)
   T.says('the next turns have model rehearsal/')
@@ -117,7 +140,9 @@ test('model and mode are chosen for the next turns', { script = TALK }, function
   local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
   T.equal({ start.params.model, start.params.mode }, { model, 'plan' })
   vim.cmd('Aside model')
-  T.says('no provider is usable')
+  T.says('no provider lists models')
+  vim.cmd('Aside model x/y')
+  T.says('no provider lists the model x/y — :Aside model')
 end)
 
 test('a model is picked from those of the providers', {

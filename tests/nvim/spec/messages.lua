@@ -61,8 +61,8 @@ test('what the samples answer is shown, and each method of the plugin has sample
   T.picks('Aside trust', 'Trust this folder')
   for _, part in ipairs({
     'tool lint: sh tools/lint.sh',
-    'mcpServer db: bin/db db.ini with DB_KEY',
-    'mcpServer docs: https://docs.example.org/mcp',
+    'MCP server db: bin/db db.ini with DB_KEY',
+    'MCP server docs: https://docs.example.org/mcp',
     'assistant.reasoning = "high" (yours counts)',
     'tools/lint.sh',
     'sandbox',
@@ -77,7 +77,7 @@ test('what the samples answer is shown, and each method of the plugin has sample
   local turn = require('aside.turn')
   turn.complete({ turnId = turn.running().id, outcome = 'cancelled', refusals = {} })
   vim.cmd('Aside undo')
-  T.says('put back /home/ada/demo/src/main.rs; what commands of')
+  T.says('removed /home/ada/demo/src/main.rs; what its commands')
   require('aside.turn').resume({ conversationId = 'c-2f1' })
   require('aside.prompt').load()
   T.equal(require('aside.prompt').open()[1].text, 'Ship it?')

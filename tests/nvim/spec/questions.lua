@@ -64,7 +64,13 @@ test('one of several is picked; context and position are shown', {
   answer('two')
   T.ended()
   T.equal(shown(), '1 of 1\nasker\n\n12: let a;\n40: let b;\n\nWhich?')
-  T.equal(T.shown[1].items, { 'one', 'two', 'Decline, with a note…', 'Skip', 'Later' })
+  T.equal(T.shown[1].items, {
+    'one',
+    'two',
+    'Decline, with a note…',
+    'Skip: the model goes on without an answer',
+    'Later: it goes on waiting',
+  })
   T.equal(decisions(), { { action = 'answer', answer = 'two' } })
 end)
 
@@ -96,7 +102,7 @@ test('where several conversations ask, a question says in which it is', {
   T.choices = {
     function()
       screen = T.screen()
-      return 'Later'
+      return 'Later: it goes on waiting'
     end,
   }
   vim.cmd('Aside answer')
@@ -319,7 +325,7 @@ say = [{ text = "I ask Ada." }]
   T.equal(T.beside(), { '`Assistant: no answer (you): ask Ada' })
 end)
 
-test('a question of the model that cannot be asked is said in words, with what is wrong', {
+test('of a question of the model that cannot be asked, a person is told that it failed', {
   script = [=[
 [[reply]]
 when = { step = 1 }
@@ -333,9 +339,8 @@ say = [{ text = "I ask otherwise." }]
 }, function()
   T.ask('Aside ask go')
   T.equal(T.outcomes, { 'completed' })
-  T.has(T.page(), '`answer_type`: "colour" is not one of "boolean", "select" or "text".*')
-  T.has(T.page(), '`options` is needed for answer_type `select`.*')
-  T.has(T.page(), 'I ask otherwise.')
+  local failed = '*ask_user failed, and the model was told why.*\n\n'
+  T.has(T.page(), failed .. failed .. 'I ask otherwise.')
 end)
 
 test('a question that is hidden stays open and is shown again', {
@@ -346,7 +351,7 @@ test('a question that is hidden stays open and is shown again', {
   answer(false)
   T.prompts(1)
   T.equal(decisions(), {})
-  answer('Later')
+  answer('Later: it goes on waiting')
   T.prompts(1)
   T.equal(decisions(), {})
   answer('No')
@@ -359,7 +364,7 @@ test('a question is skipped', {
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
-  answer('Skip')
+  answer('Skip: the model goes on without an answer')
   T.ended()
   T.has(T.page(), 'Thanks.')
   T.equal(
@@ -577,4 +582,100 @@ test('nothing is approved below a window that covers it, or in the list of a plu
   T.press('1<CR>')
   T.ended()
   T.has(table.concat(T.beside(), '\n'), 'yes, once (you)')
+end)
+
+test('how many are to be picked is said, and too few are not sent', {
+  script = asks(
+    [[{ id = "a", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1, maximum = 2 } }]]
+  ),
+  asking = true,
+}, function()
+  vim.ui.select, T.own_list = T.select, true
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.has(T.screen(), 'Which? (1 to 2 of them)')
+  T.has(T.screen(), '<CR> takes one · q closes')
+  T.press('4<CR>')
+  T.says('0 are picked; pick 1 to 2 of them')
+  T.equal(vim.api.nvim_get_current_line(), '4: That is all')
+  T.press('2<CR>')
+  T.equal(vim.api.nvim_get_current_line(), '2: [x] two')
+  T.press('4<CR>')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = { 'two' } } })
+end)
+
+test('of two questions each says which it is, whatever was looked at before', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "ask_user", arguments = { question = "One?", answer_type = "boolean" } },
+  { call = "ask_user", arguments = { question = "Two?", answer_type = "boolean" } },
+]
+[[reply]]
+say = [{ text = "Thanks." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(2)
+  for _, titles in ipairs({
+    { '1 of 2', 'Later: it goes on waiting' },
+    { '2 of 2', 'Later: it goes on waiting' },
+    { '1 of 2', 'Yes' },
+    { '1 of 1', 'No' },
+  }) do
+    T.picks('Aside answer', function()
+      T.has(T.screen(), 'Aside · ' .. titles[1])
+      return titles[2]
+    end)
+    T.answered()
+  end
+  T.ended()
+end)
+
+test('what is asked in this text comes before what is asked elsewhere', {
+  files = { ['a.txt'] = 'one\n', ['b.txt'] = 'two\n' },
+  script = [=[
+[[reply]]
+when = { user = "first", step = 1 }
+say = [{ call = "ask_user", arguments = { question = "One?", answer_type = "boolean" } }]
+[[reply]]
+when = { user = "second", step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Two?", answer_type = "boolean" } }]
+[[reply]]
+repeat = true
+say = [{ text = "Thanks." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask first')
+  T.prompts(1)
+  vim.cmd.edit('b.txt')
+  vim.cmd('Aside! ask second')
+  T.prompts(2)
+  local later = 'Later: it goes on waiting'
+  -- What was left for later does not come again before the other.
+  for _, turn in ipairs({ { 'Two?', later }, { 'One?', later }, { 'Two?', 'No' }, { 'One?', 'No' } }) do
+    T.picks('Aside answer', function()
+      T.has(T.screen(), turn[1])
+      return turn[2]
+    end)
+    T.answered()
+    vim.cmd.edit('b.txt')
+  end
+  T.prompts(0)
+end)
+
+test('a command that is typed in a list leaves it', { script = COMMAND }, function()
+  vim.ui.select, T.own_list = T.select, true
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.has(T.screen(), '1: Run once')
+  T.press(':Aside cancel<CR>')
+  T.lacks(T.screen(), '1: Run once')
+  T.ended()
+  T.prompts(0)
 end)

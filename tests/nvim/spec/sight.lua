@@ -340,3 +340,65 @@ test('hunks move along with other changes, and not with changes of the same line
   T.equal(firsts('a\nb\n', 'a\nB\n', 'a\nother\n'), nil)
   T.equal(firsts('a\nb\n', 'a\nnew\nb\n', 'a\nmine\nb\n'), nil, 'at the same place')
 end)
+
+test('a key stands in one row with its word', {}, function()
+  local keys = 'gy take · gn leave · gY all · gN refuse'
+  T.equal(require('aside.rows').hints(keys, 30), { 'gy take · gn leave · gY all ·', 'gN refuse' })
+  T.equal(require('aside.rows').hints('gy take · gN refuse', 11), { 'gy take ·', 'gN refuse' })
+end)
+
+local CART = [=[
+"""A cart keeps items until they are bought."""
+from shop.money import Money
+from shop.item import Item
+
+
+class Cart:
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def add(self, name: str, price: int, count: int = 1) -> None:
+        self.items.append(Item(name, Money(price), count))
+
+    def total(self) -> Money:
+        total = Money(0)
+        for item in self.items:
+            total = total + item.total()
+        return total
+
+    def clear(self) -> None:
+        self.items = []
+]=]
+
+local BETTER = CART:gsub('total = Money%(0%)', 'result = Money(0)')
+  :gsub('total = total %+', 'result = result +')
+  :gsub('return total', 'return result')
+
+test('below the last line nothing is left of rows that moved', {
+  files = { ['cart.py'] = CART },
+  script = ([=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "cart.py" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "write_file", arguments = { path = "cart.py", content = '''
+@''' } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=]):gsub('@', BETTER),
+}, function()
+  local columns, lines = vim.o.columns, vim.o.lines
+  vim.o.columns, vim.o.lines = 100, 30
+  vim.cmd.edit('cart.py')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('botright vertical 50 new | wincmd p | Aside answer')
+  T.screen()
+  T.press('gy')
+  local before = T.screen()
+  vim.cmd('redraw!')
+  local after = T.screen()
+  vim.o.columns, vim.o.lines = columns, lines
+  T.equal(vim.split(before, '\n'), vim.split(after, '\n'))
+end)

@@ -6,18 +6,21 @@ const quantile = (all, part) => sorted(all)[Math.floor((all.length - 1) * part)]
 /** The median and the least of some figures in ms. */
 const told = (all) => `median ${quantile(all, 0.5).toFixed(1)} ms, least ${Math.min(...all).toFixed(1)} ms, most ${Math.max(...all).toFixed(1)} ms (${all.length} times)`;
 
-/** How late a timer of 10 ms is while something goes on: the 99th percentile, in ms. */
-async function slip(during) {
-  const late = [];
+/** How late a timer of 10 ms is each time while something goes on, in ms. */
+async function late(during) {
+  const all = [];
   let due = performance.now() + 10;
   const timer = setInterval(() => {
-    late.push(Math.max(0, performance.now() - due));
+    all.push(Math.max(0, performance.now() - due));
     due = performance.now() + 10;
   }, 10);
   await during();
   clearInterval(timer);
-  return quantile(late, 0.99);
+  return all;
 }
+
+/** The 99th percentile of that. */
+const slip = async (during) => quantile(await late(during), 0.99);
 
 async function times(count, measure) {
   const all = [];
@@ -25,4 +28,4 @@ async function times(count, measure) {
   return all;
 }
 
-module.exports = { slip, times, told };
+module.exports = { late, slip, times, told };

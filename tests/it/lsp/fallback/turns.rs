@@ -40,7 +40,7 @@ fn a_turn_has_progress_that_ends_with_it() {
 }
 
 #[test]
-fn a_client_that_speaks_aside_is_shown_progress_too() {
+fn a_client_that_shows_prompts_has_no_progress_while_one_waits() {
     let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut abilities = prompts();
@@ -51,10 +51,13 @@ fn a_client_that_speaks_aside_is_shown_progress_too() {
     client.reply(&create, Value::Null);
     let begin = progress(&mut client);
     assert_eq!(begin["value"]["title"], "Aside: Go");
-    let report = progress(&mut client);
-    assert_eq!(report["value"]["message"], "waits for you: Push?");
+    assert_eq!(progress(&mut client)["value"], json!({ "kind": "end" }));
     let prompt = client.expect("aside/prompt");
     client.reply(&prompt, answer(true));
+    let again = client.expect("window/workDoneProgress/create");
+    assert_ne!(again["params"]["token"], create["params"]["token"]);
+    client.reply(&again, Value::Null);
+    assert_eq!(progress(&mut client)["value"]["title"], "Aside: Go");
     while progress(&mut client)["value"]["kind"] != "end" {}
 }
 

@@ -141,7 +141,7 @@ test('Ask in a document that is no file says so', async () => {
   await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri('draft.md').with({ scheme: 'older' })));
   void run('aside.ask');
   await until('the complaint', () => complaints.length);
-  assert.match(complaints[0], /^Aside: Aside cannot be asked in draft\.md, which is no text of a file/);
+  assert.match(complaints[0], /^Aside: Beside draft\.md, which is no text of a file, no question can be asked/);
   complaints.length = 0;
   older.dispose();
 });

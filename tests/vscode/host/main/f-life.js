@@ -52,7 +52,7 @@ test('a question outlives the server: it is started again in silence, and the tu
   const thread = await ask('Wait for me');
   const waiting = await prompt('Still there?');
   await crash();
-  await says(thread, 'The server ended. The turn can be resumed.');
+  await says(thread, 'The server ended here.');
   const again = await until('the same prompt', () => aside().prompts.find((it) => it.promptId === waiting.promptId && it.resumable));
   assert.equal(again.text, 'Still there?');
   const input = await turnTo('pick');
