@@ -59,7 +59,9 @@ local function on_path()
   for folder in vim.gsplit(vim.env.PATH or '', ':', { plain = true }) do
     local file = vim.fs.joinpath(folder, 'aside')
     local real = vim.startswith(folder, '/') and vim.fn.executable(file) == 1 and vim.uv.fs_realpath(file)
-    local function holds(it) return vim.startswith(real --[[@as string]], it) end
+    local function holds(it)
+      return vim.startswith(real --[[@as string]], it)
+    end
     if real and not is_of_project(folder .. '/') and not vim.iter(open):any(holds) then return file end
   end
   return ''
