@@ -20,8 +20,7 @@ pub(crate) enum At {
     /// As it is about to write its n-th line to the log, counted from 1. The line that announces an edit is written by
     /// another thread and is not counted.
     Line(usize),
-    /// As it is about to rename a file for the n-th time: an edit keeps the old text and the new, is announced in the
-    /// log, and then takes its place.
+    /// As a thread is about to rename a file for the n-th time. An edit keeps the old text and the new first.
     Rename(usize),
     /// As it is about to put a file in its place in the workspace for the n-th time. Other threads rename others.
     Place(usize),
@@ -113,8 +112,8 @@ pub(crate) fn kill_command(
     );
     let next = (done.code < 0).then(|| match at {
         At::Line(_) | At::Refused(..) => type_of_last(&said),
-        At::Rename(1 | 2) => "edit".into(),
-        At::Rename(_) | At::Place(_) => "tool_result".into(),
+        At::Rename(_) => "edit".into(),
+        At::Place(_) => "tool_result".into(),
         At::Change(_) | At::Call(..) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
     });
     let failed = said.matches("(INJECTED)").count();

@@ -101,7 +101,7 @@ impl StoryTeller {
                 return Some(match (pair.0.as_str(), next.as_str()) {
                     (_, "edit") => At::Rename(1),
                     // The file is changed in between: before that, or after.
-                    ("edit", _) if kills.get(&pair).is_some_and(|n| n % 2 == 1) => At::Rename(3),
+                    ("edit", _) if kills.get(&pair).is_some_and(|n| n % 2 == 1) => At::Place(1),
                     _ => At::Line(lines),
                 });
             }
