@@ -5,13 +5,14 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use crate::{
     digest, private,
     secrets::folded,
     system::{
-        files::{FileFacts, number},
+        files::{FileFacts, born, number},
         folders::{canonical, name_of},
         locks,
     },
@@ -74,14 +75,19 @@ pub fn may_have_made(state: &Path, root: &Path, settings: &Path) -> bool {
     })
 }
 
-/// A file as a mark has it: its number, which another one in its place does not have, and its path.
+/// A file as a mark has it: its identity and its path.
 fn known(file: &Path) -> Vec<u8> {
-    let number = format!("{} ", number_of(file));
-    [number.as_bytes(), file.as_os_str().as_encoded_bytes()].concat()
+    let identity = format!("{} ", identity(file));
+    [identity.as_bytes(), file.as_os_str().as_encoded_bytes()].concat()
 }
 
-fn number_of(file: &Path) -> u64 {
-    FileFacts::itself(file).map_or(0, |about| number(&about))
+/// The number of a file and the time at which it came into being: a file in its place may get its number, as on ext4.
+fn identity(file: &Path) -> String {
+    let Ok(about) = FileFacts::itself(file) else {
+        return "none".to_owned();
+    };
+    let born = born(&about).and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    format!("{}-{}", number(&about), born.unwrap_or_default().as_nanos())
 }
 
 /// Whether this is what a mark has of a file, whose name counts in any case.
@@ -90,7 +96,7 @@ fn is_one(known: &[u8], file: &Path) -> bool {
     let (was, path) = (parts.next(), parts.next().unwrap_or_default());
     let path = PathBuf::from(name_of(path));
     let name = |path: &Path| path.file_name().map(folded);
-    was == Some(number_of(file).to_string().as_bytes())
+    was == Some(identity(file).as_bytes())
         && path.parent() == file.parent()
         && name(&path) == name(file)
 }
@@ -171,6 +177,26 @@ mod tests {
         ] {
             let found = may_have_made(state, root, &root.join(settings));
             assert_eq!(found, is_made, "{settings}");
+        }
+    }
+
+    #[test]
+    fn settings_in_the_place_of_others_are_not_the_user_s_even_with_their_number() {
+        let (state, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (state, root) = (state.path(), root.path());
+        let settings = root.join("aside.toml");
+        fs::write(&settings, "").unwrap();
+        let first = number(&FileFacts::itself(&settings).unwrap());
+        let _begun = UnfinishedCommand::begin(state, root, [&settings]).unwrap();
+        assert!(!may_have_made(state, root, &settings));
+        // Where the file system gives numbers out again, one of these has the same.
+        for _ in 0..200 {
+            fs::remove_file(&settings).unwrap();
+            fs::write(&settings, "").unwrap();
+            assert!(may_have_made(state, root, &settings));
+            if number(&FileFacts::itself(&settings).unwrap()) == first {
+                break;
+            }
         }
     }
 }

@@ -6,9 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aside_base::system::files::{FileFacts, number};
-
 use super::{
+    file_mark::FileMark,
     mountinfo::MountLine,
     mounts::{MeantMounts, MountAccess},
 };
@@ -168,15 +167,13 @@ impl Layout {
         all
     }
 
-    /// The masked files below writable folders, by their numbers; 0 if one is gone.
-    pub(crate) fn masked_below(&self) -> Vec<(PathBuf, u64)> {
+    /// The masked files below writable folders, each with its identity; none if it is gone.
+    pub(crate) fn masked_below(&self) -> Vec<(PathBuf, Option<FileMark>)> {
         let is_below = |file: &&PathBuf| self.writable.iter().any(|it| file.starts_with(it));
         let below = self.masked.iter().filter(is_below);
-        let numbered = below.map(|file| {
-            let about = FileFacts::itself(file);
-            (file.clone(), about.map_or(0, |about| number(&about)))
-        });
-        numbered.collect()
+        below
+            .map(|file| (file.clone(), FileMark::at(file).ok()))
+            .collect()
     }
 
     /// All folders that become writable mounts, a folder before its content.

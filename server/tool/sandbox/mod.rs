@@ -39,10 +39,7 @@ use std::{
 
 use aside_base::{
     lock,
-    system::{
-        files::{self, FileFacts},
-        folders::canonical,
-    },
+    system::{files::FileFacts, folders::canonical},
 };
 use aside_turn::rules::CommandRules;
 use tokio::sync::OnceCell;
@@ -105,6 +102,7 @@ pub use self::means::{Means, Missing};
 pub(super) use self::means::{mend, named_shell, setting, shell};
 use self::{
     commands::Verdict,
+    file_mark::FileMark,
     hosts::AllowedHost,
     means::{elsewhere, install, os_release, program_outside},
     mounts::MeantMounts,
@@ -237,7 +235,7 @@ pub struct Walls {
     /// Git repositories in which the started program may write.
     pub repositories: Vec<PathBuf>,
     /// Files below writable folders that appear empty, by their numbers; 0 if one is gone.
-    pub(crate) masked: Vec<(PathBuf, u64)>,
+    pub(crate) masked: Vec<(PathBuf, Option<FileMark>)>,
     /// Kind of confinement.
     pub kind: WallKind,
 }
@@ -273,14 +271,13 @@ impl Walls {
     /// Removes the empty files that bubblewrap made where a masked one was gone by then, as a socket of a program that
     /// ended.
     pub(super) fn clear(&self) {
-        for (path, number) in &self.masked {
-            let about = FileFacts::itself(path);
+        for (path, mark) in &self.masked {
+            let is_other = FileMark::at(path).ok() != *mark;
             // It makes them without a right to write.
-            let is_made = about.is_ok_and(|about| {
-                let is_other = files::number(&about) != *number;
-                is_other && about.is_file() && about.len() == 0 && about.permissions().readonly()
+            let is_made = FileFacts::itself(path).is_ok_and(|about| {
+                about.is_file() && about.len() == 0 && about.permissions().readonly()
             });
-            if is_made {
+            if is_other && is_made {
                 let _ = std::fs::remove_file(path);
             }
         }

@@ -1,6 +1,6 @@
 //! Tests of what is decided about walls.
 
-use std::fs;
+use std::{fs, os::unix::net::UnixListener, path::Path};
 
 use super::{
     mountinfo::mounts,
@@ -252,4 +252,34 @@ fn a_file_in_a_protected_folder_with_a_name_elsewhere_is_a_gap() {
     let asked = ["tasks", "object", "hook", "store", "plain"];
     let asked = asked.map(|name| found.lead_to(&root.join(name)));
     assert_eq!(asked, [true, false, true, false, false]);
+}
+
+#[test]
+fn an_empty_file_that_was_made_for_a_mask_is_removed_even_with_the_number_of_what_was_masked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, own) = (folder.path().join("socket"), folder.path().join("own"));
+    let read_only = |path: &Path| {
+        fs::write(path, "").unwrap();
+        let mut permissions = fs::metadata(path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(path, permissions).unwrap();
+    };
+    read_only(&own);
+    let listening = UnixListener::bind(&socket).unwrap();
+    let mut walls = Walls::around_processes(folder.path().join("bwrap"));
+    let masked = [&socket, &own].map(|path| (path.clone(), FileMark::at(path).ok()));
+    walls.masked = masked.into();
+    let first = FileMark::at(&socket).unwrap();
+    drop(listening);
+    fs::remove_file(&socket).unwrap();
+    // Where the file system gives numbers out again, one of these has the same.
+    for _ in 0..200 {
+        read_only(&socket);
+        let has_same = FileMark::at(&socket).unwrap().number == first.number;
+        walls.clear();
+        assert!(!socket.exists() && own.exists());
+        if has_same {
+            break;
+        }
+    }
 }
