@@ -24,6 +24,7 @@ mod connections;
 mod cuts;
 mod damaged;
 mod failures;
+mod forgetful;
 mod guests;
 mod heard;
 mod idle;
