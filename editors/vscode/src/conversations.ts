@@ -6,6 +6,8 @@ import { spent } from './turnText';
 import type { ConversationItem } from './wire';
 
 const SCHEME = 'aside-conversation';
+/** A page that the server prints of a conversation. */
+type ConversationPage = 'transcript' | 'ledger';
 const ICONS = {
   idle: 'comment-discussion',
   running: 'loading~spin',
@@ -65,17 +67,18 @@ export class Conversations
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const { text } = await this.server.request('aside/conversation/transcript', {
-      conversationId: uri.path.split('/')[1]!,
-    });
-    return text;
+    const [, conversationId, page] = uri.path.split('/') as [string, string, ConversationPage];
+    const { text } = await this.server.request(`aside/conversation/${page}`, { conversationId });
+    return text || 'Nothing is in it yet.';
   }
 
-  async transcript({
-    conversationId,
-    title,
-  }: Pick<ConversationItem, 'conversationId' | 'title'>): Promise<void> {
-    const path = `/${conversationId}/${title.replace(/[^\p{L}\p{N} .,-]/gu, '_').slice(0, 60) || 'conversation'}.md`;
+  /** Opens a page of a conversation as markdown. */
+  async open(
+    { conversationId, title }: Pick<ConversationItem, 'conversationId' | 'title'>,
+    page: ConversationPage,
+  ): Promise<void> {
+    const name = title.replace(/[^\p{L}\p{N} .,-]/gu, '_').slice(0, 60) || 'conversation';
+    const path = `/${conversationId}/${page}/${page === 'ledger' ? 'Ledger of ' : ''}${name}.md`;
     await vscode.window.showTextDocument(vscode.Uri.from({ scheme: SCHEME, path }));
   }
 

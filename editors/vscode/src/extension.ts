@@ -117,7 +117,8 @@ export function activate(context: vscode.ExtensionContext) {
     acceptAllChanges: () => review.decideAll(true),
     rejectAllChanges: () => review.decideAll(false),
     openConversation: about((item) => view.show(item.conversationId, 'box')),
-    openTranscript: about((item) => conversations.transcript(item)),
+    openTranscript: about((item) => conversations.open(item, 'transcript')),
+    openLedger: about((item) => conversations.open(item, 'ledger')),
     forkConversation: about(async (item) => view.show(await conversations.fork(item), 'box')),
     renameConversation: about((item) => conversations.rename(item)),
     deleteConversation: about(async (item) => {

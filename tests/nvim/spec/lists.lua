@@ -47,6 +47,16 @@ test('conversations are picked, read and gone on with, forked, renamed and delet
   T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1)
 end)
 
+test('the ledger of a conversation is read, and closed with its key', { script = TALK }, function()
+  T.ask('Aside ask first question')
+  vim.cmd('Aside ledger')
+  T.wait('it is on the screen', function() return T.screen():find('- turn 1: first question', 1, true) end)
+  T.has(T.screen(), 'Ledger of this conversation, printed from its log.')
+  T.has(T.screen(), 'Messages of the user')
+  vim.api.nvim_feedkeys('q', 'xt', false)
+  T.wait('it is closed', function() return not T.screen():find('Messages of the user', 1, true) end)
+end)
+
 test('an interrupted conversation is resumed from the list', {
   script = '[[reply]]\nwhen = { step = 1 }\nrepeat = true\nsay = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]\n'
     .. '[[reply]]\nsay = [{ text = "I went on." }]',

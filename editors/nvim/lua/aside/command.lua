@@ -106,6 +106,11 @@ M.subcommands = {
       .. 'says what the summary has to keep; `undo` takes the last summary back.',
     run = of('pick', 'compact'),
   },
+  ledger = {
+    what = 'Shows the ledger of the conversation on the screen, or of one that is picked: what you said, answered, allowed '
+      .. 'and refused, and the files that changed. It is printed from the log, and no summary changes it.',
+    run = of('pick', 'ledger'),
+  },
   undo = {
     what = 'Puts back what the last turn of the answer on the screen changed in files, all or nothing.',
     run = of('turn', 'undo'),

@@ -1,6 +1,7 @@
 --- Lists to pick from: conversations, models, modes; and trust in a folder.
 local View = require('aside.view')
 local client = require('aside.client')
+local config = require('aside.config')
 local log = require('aside.log')
 local page = require('aside.page')
 local select = require('aside.select')
@@ -90,6 +91,18 @@ function M.compact(keep)
     turn.read(item, function(view)
       if view.busy then return log.say('a turn runs there; :Aside cancel ends it', 'WarningMsg') end
       turn.ask({ message = vim.trim('/compact ' .. (keep or '')), view = view })
+    end)
+  end)
+end
+
+--- Shows what a person said, answered, allowed and refused in a conversation, and the files that changed.
+function M.ledger()
+  with_one('Ledger: ', function(item)
+    client.request('aside/conversation/ledger', { conversationId = item.conversationId }, function(result)
+      if result.text == '' then return log.say('nothing is in the ledger of this conversation yet') end
+      local hint = config.hint({ { 'hide', 'close' } })
+      local options = { enter = true, height = vim.o.lines - 6, footer = hint ~= '' and hint or nil }
+      page.show('ledger', 'ledger', vim.split(vim.trim(result.text), '\n'), options)
     end)
   end)
 end

@@ -24,6 +24,9 @@ test('a conversation is opened as markdown, renamed, forked and deleted', async 
   const { document } = await until('its page', () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation' && vscode.window.activeTextEditor);
   assert.equal(document.languageId, 'markdown');
   assert.match(document.getText(), /Keep this for later[^]*It is kept\./);
+  await choosing('Keep this for later, please', () => run('aside.openLedger'));
+  const ledger = await until('its ledger', () => /ledger/.test(vscode.window.activeTextEditor?.document.uri.path) && vscode.window.activeTextEditor);
+  assert.match(ledger.document.getText(), /printed from its log\.[^]*- turn 1: Keep this for later/);
 
   await choosing('Keep this for later, please', () => run('aside.forkConversation'));
   const forked = await titles();
