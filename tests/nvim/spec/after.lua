@@ -82,6 +82,58 @@ test('all of a file that was not open is taken back, and what the person changed
   T.equal(T.buffer('b.txt'), vim.trim((OLD:gsub('five', 'mine'):gsub('one', 'ONE\nand more'):gsub('eight', 'EIGHT'))))
 end)
 
+--- A text that was changed without asking.
+---@param old string
+---@param new string
+local function made(old, new)
+  vim.fn.writefile(vim.split(vim.trim(new), '\n'), 'a.txt')
+  vim.cmd.edit('a.txt')
+  require('aside.changes').record(vim.uri_from_bufnr(0), old, new)
+  vim.cmd('Aside review')
+  T.draw()
+end
+
+test('nothing is kept or taken back that was not on the screen', {}, function()
+  local old = ('line\n'):rep(60)
+  local new = 'first\n' .. old .. 'last\n'
+  made(old, new)
+  T.press('gY')
+  T.says('not all of this was on the screen; read it, then decide')
+  T.equal(vim.fn.getline('.'), 'last')
+  T.has(T.screen(), 'changed by Aside · 2 of 2')
+  vim.cmd('normal! 30Gzt')
+  T.draw()
+  T.press('gn')
+  T.says('not all of this was on the screen; read it, then decide')
+  T.equal(T.buffer('a.txt') .. '\n', new)
+  T.press('gN')
+  T.says('all changes were looked at')
+  T.equal(T.buffer('a.txt') .. '\n', old)
+end)
+
+test('what was made and is longer than the window is shown on a page, and taken back there', {}, function()
+  local more = {}
+  for at = 1, 50 do
+    more[at] = 'more ' .. at
+  end
+  local old = 'one\ntwo\n'
+  made(old, 'one\n' .. table.concat(more, '\n') .. '\n2\n')
+  T.equal(vim.bo.buftype, 'nofile')
+  for _, text in ipairs({ 'a.txt', 'changed by Aside · 1 of 1', 'gy keep', '- two', '+ more 1' }) do
+    T.has(T.screen(), text)
+  end
+  T.press('gn')
+  T.says('lines of this were not seen yet; scroll to its end')
+  T.wait('all of it was on the screen', function()
+    T.press('gn')
+    T.draw()
+    return vim.fn.bufname() == 'a.txt'
+  end)
+  T.equal(T.buffer('a.txt') .. '\n', old)
+  T.equal(#vim.api.nvim_list_wins(), 1)
+  T.equal(vim.fn.maparg('gn', 'n'), '')
+end)
+
 test('what the person took, changed since, or put back is not shown again', {
   files = { ['a.txt'] = OLD },
   script = edits('a.txt'),

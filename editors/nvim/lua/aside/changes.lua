@@ -6,8 +6,14 @@ local config = require('aside.config')
 local diff = require('aside.diff')
 local keys = require('aside.keys')
 local log = require('aside.log')
+local page = require('aside.page')
 
-local M = {}
+local M = {
+  look = nil, ---@type aside.Look?
+}
+
+local PAGE = 'changes' -- its name, where a window cannot show them
+local LABEL = 'changed by Aside'
 
 --- A file with changes that nobody looked at yet.
 ---@class aside.Changed
@@ -135,17 +141,17 @@ end
 ---@field buf integer
 ---@field hunks aside.Hunk[] of the present text
 ---@field all aside.Hunk[] of the text as Aside left it
----@field shown aside.Shown
----@field release fun()
-
-local look ---@type aside.Look?
+---@field shown aside.Shown where it is
+---@field release fun() takes the keys away
 
 --- Ends it; the changes are kept for another time.
 function M.stop()
+  local look = M.look
   if not look then return end
+  M.look = nil
   look.release()
   look.shown:erase()
-  look = nil
+  page.close(PAGE)
 end
 
 local show ---@type fun(buf: integer, at: integer)
@@ -165,8 +171,10 @@ end
 --- Goes on after a part was kept or taken back.
 ---@param at integer
 local function go_on(at)
-  local buf = assert(look).buf
+  local buf = assert(M.look).buf
   M.stop()
+  local win = vim.fn.bufwinid(buf)
+  if win > 0 and vim.api.nvim_get_current_buf() ~= buf then vim.api.nvim_set_current_win(win) end
   local left = M.open()
   local here ---@type { uri: string, hunks: aside.Hunk[] }?
   for _, file in ipairs(left) do
@@ -184,7 +192,7 @@ end
 --- Keeps some parts: they are no changes any more.
 ---@param parts integer[]
 local function keep(parts)
-  local this = assert(look)
+  local this = assert(M.look)
   local file = files[this.uri]
   local left = {}
   for at, hunk in ipairs(this.all) do
@@ -197,7 +205,7 @@ end
 --- Takes some parts back, as one undo, and saves the file where nothing else was unsaved.
 ---@param parts integer[] the first one first
 local function take_back(parts)
-  local this = assert(look)
+  local this = assert(M.look)
   local saved = not vim.bo[this.buf].modified
   vim.bo[this.buf].undolevels = vim.bo[this.buf].undolevels
   for number = #parts, 1, -1 do
@@ -211,62 +219,117 @@ end
 ---@return integer[]
 local function all_parts()
   local parts = {}
-  for at in ipairs(assert(look).hunks) do
+  for at in ipairs(assert(M.look).hunks) do
     parts[at] = at
   end
   return parts
 end
 
+--- Brings a part on the screen. One that cannot be there as a whole in its file is shown on a page.
+---@param at integer
+local function go(at)
+  local this = assert(M.look)
+  at = math.min(math.max(at, 1), #this.hunks)
+  local view = vim.fn.winsaveview()
+  if this.shown:go(at) or not this.shown.inline then return end
+  vim.fn.winrestview(view)
+  M.on_page(at)
+end
+
+--- Whether the person has seen that of the cursor, or all; what is not on the screen comes there.
+---@param all? boolean
+local function may_decide(all) return assert(M.look).shown:lets_decide(all, go) end
+
+---@param step integer
+local function move(step)
+  vim.cmd("normal! m'")
+  go(assert(M.look).shown:here() + step)
+end
+
 --- The action of each key.
 local acts = {
   accept = function()
-    local at = assert(look).shown:here()
+    local at = assert(M.look).shown:here()
+    if not may_decide() then return end
     keep({ at })
     go_on(at)
   end,
   reject = function()
-    local at = assert(look).shown:here()
+    local at = assert(M.look).shown:here()
+    if not may_decide() then return end
     take_back({ at })
     go_on(at)
   end,
   accept_all = function()
+    if not may_decide(true) then return end
     keep(all_parts())
     go_on(1)
   end,
   reject_all = function()
+    if not may_decide(true) then return end
     take_back(all_parts())
     go_on(1)
   end,
-  next = function() M.go(1) end,
-  previous = function() M.go(-1) end,
+  next = function() move(1) end,
+  previous = function() move(-1) end,
   hide = M.stop,
 }
 
----@param step integer
-function M.go(step)
-  local this = assert(look)
-  local at = this.shown:here() + step
-  vim.cmd("normal! m'")
-  this.shown:go(math.min(math.max(at, 1), #this.hunks))
+--- Sets the keys where they are shown.
+---@param at integer the one to go to
+---@param misfits fun() what is done where the window has another size
+local function turn_to(at, misfits)
+  local this = assert(M.look)
+  local release, unwatch = keys.hold(this.shown.buf, acts, M.stop), this.shown:watch(misfits)
+  this.release = function()
+    unwatch()
+    release()
+  end
+  this.shown:draw()
+  go(at)
+end
+
+--- Shows them on a page of their own.
+---@param at integer
+function M.on_page(at)
+  local this = assert(M.look)
+  this.release()
+  this.shown:erase()
+  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(this.buf), ':~:.')
+  local shown = Shown.on_page(PAGE, {
+    title = name,
+    name = name,
+    text = text_of(this.buf),
+    label = LABEL,
+    tabstop = vim.bo[this.buf].tabstop,
+    made = true,
+  }, this.hunks)
+  this.shown = shown
+  local function wiped()
+    if M.look == this and this.shown == shown then M.stop() end
+  end
+  local ends = { buffer = shown.buf, once = true, callback = vim.schedule_wrap(wiped) }
+  vim.api.nvim_create_autocmd('BufWipeout', ends)
+  turn_to(at, function() M.on_page(shown:here()) end)
 end
 
 function show(buf, at)
   local uri = vim.uri_from_bufnr(buf)
   local hunks, all = to_take_back(files[uri], text_of(buf))
-  local shown = Shown.new(buf, hunks, 'changed by Aside', nil, true)
-  local release = keys.hold(buf, acts, M.stop)
+  local shown = Shown.new(buf, hunks, LABEL, nil, true)
+  local function release() end -- there are no keys yet
   local this = { uri = uri, buf = buf, hunks = hunks, all = all, shown = shown, release = release } ---@type aside.Look
-  look = this
+  M.look = this
   local changed = vim.schedule_wrap(function()
-    if look ~= this then return end
+    if M.look ~= this then return end
     local here = vim.api.nvim_get_current_buf() == buf and shown:here() or 1
     M.stop()
     local left = files[uri] and to_take_back(files[uri], text_of(buf)) or {}
     if #left > 0 and vim.api.nvim_get_current_buf() == buf then show(buf, math.min(here, #left)) end
   end)
-  local function over() return look ~= this end
+  local function over() return M.look ~= this end
   vim.api.nvim_buf_attach(buf, false, { on_lines = function() return over() or changed() end, on_reload = changed })
-  shown:go(at)
+  turn_to(at, function() shown:draw() end)
 end
 
 --- Goes to what Aside changed: in this file, else in the first one.

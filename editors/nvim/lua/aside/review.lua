@@ -28,7 +28,6 @@ Review.__index = Review
 
 local CHANGED = 'the text changed since: taking it changes nothing, and the model reads the text again'
 local MOVED = 'other lines changed since: take or refuse it as a whole'
-local sight = vim.api.nvim_create_namespace('aside.sight')
 
 ---@return aside.Hunk[] none where the prompt is about something else
 local function hunks_of(prompt)
@@ -234,46 +233,10 @@ function Review:go(at)
   self:turn_to(at)
 end
 
---- The hunk that has to be read before the person may decide about that of the cursor, or about all; nil where all is.
----@param all? boolean
----@return integer?
-function Review:unread(all)
-  local shown = self.shown
-  if not all then
-    local here = shown:here()
-    return not shown:may_decide(here) and here or nil
-  end
-  local open = {}
-  for at, hunk in ipairs(self.hunks) do
-    if hunk.take == nil and not shown.drawn[at].read then return at end
-    open[#open + 1] = hunk.take == nil and at or nil
-  end
-  return not vim.iter(open):any(function(at) return shown:may_decide(at) end) and open[1] or nil
-end
-
 --- Whether the person may decide now. What is not on the screen comes there.
 ---@param all? boolean
 function Review:may_decide(all)
-  vim.cmd.redraw()
-  self.shown:look()
-  local unread = self:unread(all)
-  if not unread then return true end
-  if self.shown.drawn[unread].since then
-    log.say('this has only just come on the screen; read it, then decide', 'WarningMsg')
-    return false
-  end
-  if not self.shown.inline and self.shown:is_long(unread) then
-    local rest = self.shown:read_further(unread)
-    local more = '%d lines of this were not seen yet; scroll to its end'
-    log.say(rest > 0 and more:format(rest) or 'all of this was on the screen; decide now', 'WarningMsg')
-    return false
-  end
-  local left = self.hunks[unread].take == false
-  self.hunks[unread].take = nil
-  self.shown:draw()
-  self:go(unread)
-  if not left then log.say('not all of this was on the screen; read it, then decide', 'WarningMsg') end
-  return false
+  return self.shown:lets_decide(all, function(at) self:go(at) end)
 end
 
 --- The next hunk that is not decided, from one on.
@@ -317,23 +280,6 @@ local acts = {
   previous = function(review) review:go(review.shown:here() - 1) end,
 }
 
---- Looks at the screen again: what is there, and whether what was drawn still fits the window.
-local watch = vim.schedule_wrap(function()
-  for _, review in pairs(M.reviews) do
-    local shown = review.shown
-    local fits = not shown or not shown:window() or shown.layout == shown:measure()
-    if review.release and fits then
-      shown:look()
-    elseif review.release and shown.inline then
-      shown:draw()
-    elseif review.release then
-      local here = shown:here()
-      review:on_page()
-      review:turn_to(here)
-    end
-  end
-end)
-
 --- Sets the keys.
 function Review:set_keys()
   local shown = self.shown ---@cast shown aside.Shown
@@ -344,13 +290,15 @@ function Review:set_keys()
     self.release()
     shown:draw()
   end)
-  shown.live = true
-  vim.api.nvim_set_decoration_provider(sight, { on_end = watch })
+  local unwatch = shown:watch(function()
+    if shown.inline then return shown:draw() end
+    local here = shown:here()
+    self:on_page()
+    self:turn_to(here)
+  end)
   self.release = function()
-    self.release, shown.live = nil, false
-    if not vim.iter(M.reviews):any(function(_, review) return review.release ~= nil end) then
-      vim.api.nvim_set_decoration_provider(sight, {})
-    end
+    self.release = nil
+    unwatch()
     release()
   end
 end
@@ -361,26 +309,23 @@ function Review:on_page()
   local preview = prompt.preview
   local base, hunks, _, stale = proposal(prompt)
   self:take_up(base, hunks)
-  local width, tabstop = vim.o.columns - 7, vim.bo[client.buffer(preview.uri) or 0].tabstop
-  local lines, places = Shown.lay_out(base, self.hunks, width, tabstop)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
-  local footer = (stale or base ~= self.ours) and CHANGED or nil
   self.answers = nil
   self:erase()
   self.answers = answers
-  -- The virtual lines above each hunk take rows too, and each line has a sign.
-  local options = { enter = true, height = vim.o.lines - 6, width = 70, above = 2 * #self.hunks, signs = 2 }
-  options.footer = footer
-  local title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of)
-  local buf = page.show(prompt.promptId, title, lines, options)
-  local kind = vim.filetype.match({ filename = name, buf = buf })
-  if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
-  local shown = Shown.new(buf, self.hunks, label_of(prompt), places)
+  local shown = Shown.on_page(prompt.promptId, {
+    title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of),
+    name = name,
+    text = base,
+    label = label_of(prompt),
+    tabstop = vim.bo[client.buffer(preview.uri) or 0].tabstop,
+    footer = (stale or base ~= self.ours) and CHANGED or nil,
+  }, self.hunks)
   self.shown = shown
   local wiped = vim.schedule_wrap(function()
     if self.shown == shown then self:erase() end
   end)
-  vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = wiped })
+  vim.api.nvim_create_autocmd('BufWipeout', { buffer = shown.buf, once = true, callback = wiped })
 end
 
 --- Lets the person decide, who looks at it.

@@ -2,9 +2,12 @@
 --- wider than the window goes on in a further row.
 local config = require('aside.config')
 local diff = require('aside.diff')
+local log = require('aside.log')
+local page = require('aside.page')
 local rows = require('aside.rows')
 
 local namespace = vim.api.nvim_create_namespace('aside.review')
+local sight = vim.api.nvim_create_namespace('aside.sight')
 
 --- What is drawn of a hunk.
 ---@class aside.Drawn
@@ -25,7 +28,8 @@ local namespace = vim.api.nvim_create_namespace('aside.review')
 ---@field origin? string what the label ends with
 ---@field inline boolean it is in the file's own buffer, and not on a page
 ---@field live boolean whether keys decide about it
----@field made boolean it was made already: what it would remove is what was added
+---@field made boolean it was made already, and keys keep it or take it back
+---@field inverted boolean its hunks take back what was made: what they would remove is what was added
 ---@field drawn aside.Drawn[]
 ---@field layout string what the rows were made for
 local Shown = {
@@ -35,17 +39,18 @@ local Shown = {
 }
 Shown.__index = Shown
 
---- The rows of a page: the old lines, with the added ones after those that they replace.
----@param old string
+--- The rows of a page: the lines of a text, with the added ones after those that they replace.
+---@param text string
 ---@param hunks aside.Hunk[]
+---@param made boolean the hunks take back what was made
 ---@return string[] lines
 ---@return { row: integer, removed: integer, added: string[] }[] places of the hunks
-function Shown.lay_out(old, hunks, width, tabstop)
-  local before, lines, places, first = diff.lines(old), {}, {}, 1
+local function lay_out(text, hunks, width, tabstop, made)
+  local before, lines, places, first = diff.lines(text), {}, {}, 1
   local function add(from, sign)
     local texts = {}
     for _, line in ipairs(from) do
-      line = old:find('\r\n', 1, true) and line:gsub('\r$', '') or line
+      line = text:find('\r\n', 1, true) and line:gsub('\r$', '') or line
       for part, row in ipairs(rows.of(line, width, tabstop, 'AsideAdd')) do
         lines[#lines + 1] = row.text
         texts[#texts + 1] = (part == 1 and sign or ' ') .. ' ' .. row.text
@@ -56,8 +61,8 @@ function Shown.lay_out(old, hunks, width, tabstop)
   for _, hunk in ipairs(hunks) do
     add(vim.list_slice(before, first, hunk.first - 1), ' ')
     local place = { row = #lines }
-    place.removed = #add(hunk.removed, '-')
-    place.added = add(hunk.added, '+')
+    place.removed = #add(made and hunk.added or hunk.removed, '-')
+    place.added = add(made and hunk.removed or hunk.added, '+')
     places[#places + 1], first = place, hunk.first + #hunk.removed
   end
   add(vim.list_slice(before, first), ' ')
@@ -70,7 +75,7 @@ end
 ---@return aside.Shown
 function Shown.new(buf, hunks, label, places, made)
   local fields = { buf = buf, hunks = hunks, label = label, inline = not places, live = made or false, drawn = {} }
-  fields.made = made or false
+  fields.made, fields.inverted = made or false, made and not places or false
   local self = setmetatable(fields, Shown)
   for at, hunk in ipairs(hunks) do
     local place = places and places[at] or { row = hunk.first - 1, removed = #hunk.removed }
@@ -78,6 +83,22 @@ function Shown.new(buf, hunks, label, places, made)
   end
   self:draw()
   return self
+end
+
+--- Draws a change on a page of its own, where added lines are lines.
+---@param id string of the page
+---@param about { title: string, name: string, text: string, label: string, tabstop: integer, footer?: string, made?: boolean }
+---@param hunks aside.Hunk[]
+---@return aside.Shown
+function Shown.on_page(id, about, hunks)
+  local lines, places = lay_out(about.text, hunks, vim.o.columns - 7, about.tabstop, about.made or false)
+  -- The virtual lines above each hunk take rows too, and each line has a sign.
+  local options = { enter = true, height = vim.o.lines - 6, width = 70, above = 2 * #hunks, signs = 2 }
+  options.footer = about.footer
+  local buf = page.show(id, about.title, lines, options)
+  local kind = vim.filetype.match({ filename = about.name, buf = buf })
+  if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
+  return Shown.new(buf, hunks, about.label, places, about.made)
 end
 
 --- The window in which it is decided, else one that shows it.
@@ -169,7 +190,7 @@ function Shown:virtual(hunk)
     line = vim.bo[self.buf].fileformat == 'dos' and line:gsub('\r$', '') or line
     local ranges = alike and diff.inside(line, hunk.removed[number]) or nil
     local sign, highlight = '+', 'AsideAdd'
-    if self.made then
+    if self.inverted then
       sign, highlight = '-', 'AsideDelete'
     end
     for part, row in ipairs(rows.of(line, columns - gutter, vim.bo[self.buf].tabstop, highlight, ranges)) do
@@ -193,7 +214,8 @@ function Shown:draw_hunk(at)
     local alike = self.inline and #hunk.removed == #hunk.added
     for number = 1, drawn.removed do
       local ranges = alike and diff.inside(hunk.removed[number], hunk.added[number]) or {}
-      self:paint(drawn.row + number - 1, self.made and '+' or '-', self.made and 'AsideAdd' or 'AsideDelete', ranges)
+      local inverted = self.inverted
+      self:paint(drawn.row + number - 1, inverted and '+' or '-', inverted and 'AsideAdd' or 'AsideDelete', ranges)
     end
     if self.inline then
       below, drawn.added = self:virtual(hunk)
@@ -207,7 +229,7 @@ function Shown:draw_hunk(at)
   -- One that is longer than the window has its label and its keys at its end, too.
   if not self.inline and self:is_long(at) then below = above end
   -- What was taken away stands above what is there in its place, as in every diff.
-  if self.made then
+  if self.inverted then
     vim.list_extend(above, below)
   elseif lines > 0 then
     self:mark(drawn.row + lines - 1, { virt_lines = below, virt_lines_leftcol = true })
@@ -330,6 +352,73 @@ end
 function Shown:may_decide(at)
   local drawn = self.drawn[at]
   return drawn.since ~= nil and (drawn.read or Shown.now() - drawn.since >= Shown.pause)
+end
+
+--- The hunk that has to be read before keys decide about that of the cursor, or about all; nil where all is.
+---@param all? boolean
+---@return integer?
+function Shown:unread(all)
+  if not all then
+    local here = self:here()
+    return not self:may_decide(here) and here or nil
+  end
+  local open = {}
+  for at, hunk in ipairs(self.hunks) do
+    if hunk.take == nil and not self.drawn[at].read then return at end
+    open[#open + 1] = hunk.take == nil and at or nil
+  end
+  return not vim.iter(open):any(function(at) return self:may_decide(at) end) and open[1] or nil
+end
+
+--- Whether keys decide now about the hunk of the cursor, or about all. What is not on the screen comes there.
+---@param all? boolean
+---@param go fun(at: integer) brings a hunk on the screen
+function Shown:lets_decide(all, go)
+  vim.cmd.redraw()
+  self:look()
+  local unread = self:unread(all)
+  if not unread then return true end
+  if self.drawn[unread].since then
+    log.say('this has only just come on the screen; read it, then decide', 'WarningMsg')
+    return false
+  end
+  if not self.inline and self:is_long(unread) then
+    local rest = self:read_further(unread)
+    local more = '%d lines of this were not seen yet; scroll to its end'
+    log.say(rest > 0 and more:format(rest) or 'all of this was on the screen; decide now', 'WarningMsg')
+    return false
+  end
+  local left = self.hunks[unread].take == false
+  self.hunks[unread].take = nil
+  self:draw()
+  go(unread)
+  if not left then log.say('not all of this was on the screen; read it, then decide', 'WarningMsg') end
+  return false
+end
+
+local watched = {} ---@type table<aside.Shown, fun()>
+
+local look_at_all = vim.schedule_wrap(function()
+  for _, shown in ipairs(vim.tbl_keys(watched)) do
+    local misfits = watched[shown]
+    if misfits and (not shown:window() or shown.layout == shown:measure()) then
+      shown:look()
+    elseif misfits then
+      misfits()
+    end
+  end
+end)
+
+--- Has keys decide about it: the screen is looked at whenever it was drawn, until that is released.
+---@param misfits fun() called where what was drawn does not fit the window any more
+---@return fun() release
+function Shown:watch(misfits)
+  watched[self], self.live = misfits, true
+  vim.api.nvim_set_decoration_provider(sight, { on_end = look_at_all })
+  return function()
+    watched[self], self.live = nil, false
+    if not next(watched) then vim.api.nvim_set_decoration_provider(sight, {}) end
+  end
 end
 
 --- Scrolls to the first row of a long hunk that was not on the screen yet, or to its end; gives back how many were not.
