@@ -425,11 +425,54 @@ say = [{ text = "Done." }]
   T.ended()
   T.has(T.page(), '`Edit a.txt, line 5`')
   T.has(T.page(), '`Edit a.txt, line 2?`')
-  T.equal(vim.tbl_filter(function(line) return line:find('(you)', 1, true) ~= nil end, T.beside()), {
-    '`Edit no (you)',
-    '`Edit yes, once (you)',
-  })
+  -- Whether a call may run is asked and answered in its own line.
+  T.equal(vim.list_slice(T.beside(), 2), { '`Edit no (you)', '`Edit ✓ Changed `a.txt`. · yes, once (you)' })
+  T.lacks(T.page(), 'line 5?')
 end)
+
+test(
+  'who refused a call says why in its line, or below it where that is narrow',
+  { files = { ['a.txt'] = 'one\n' } },
+  function()
+    local updates, view = require('aside.updates'), require('aside.view').new()
+    view:show()
+    local function call(width, note)
+      vim.api.nvim_win_set_width(assert(view:window()), width)
+      local id = 'c' .. width .. #note
+      for _, update in ipairs({
+        { kind = 'toolCall', callId = id, title = 'run_command', status = 'waiting' },
+        {
+          kind = 'question',
+          promptId = 'p' .. id,
+          callId = id,
+          promptKind = 'runTool',
+          label = 'run_command',
+          text = 'Run it?',
+        },
+        {
+          kind = 'question',
+          promptId = 'p' .. id,
+          outcome = 'answered',
+          by = 'user',
+          answer = 'no',
+          text = 'no (you): ' .. note,
+        },
+        { kind = 'toolResult', callId = id, status = 'denied', summary = 'you did not allow it' },
+      }) do
+        updates.show(view, update)
+      end
+      local page = T.page()
+      T.equal(view.lines[id].running, false)
+      return page, vim.iter(T.beside()):last()
+    end
+    local page, beside = call(70, 'not now')
+    T.equal(page, '`Run it?`')
+    T.equal(beside, '`Run no (you): not now')
+    page = call(30, ('because '):rep(10) .. 'I say so')
+    T.has(page, '\n`Run it?`\n  no (you): because because')
+    T.has(page, 'I say so')
+  end
+)
 
 test(
   'without a key the model that is named as an example answers whatever is asked',

@@ -103,7 +103,7 @@ say = [{ text = "I turned." }]
   T.choices = { 'No' }
   vim.cmd('Aside answer')
   T.ended()
-  T.has(T.page(), '> go\n\nI walk and walk.\n\nI go on.\n\n> left\n\n`run_command`\n')
+  T.has(T.page(), '> go\n\nI walk and walk.\n\nI go on.\n\n> left\n\n`Run echo walked?`\n')
   T.has(T.page(), '\n\nI turned.')
 end)
 

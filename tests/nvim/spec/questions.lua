@@ -474,7 +474,7 @@ say = [{ text = "Done." }]
   T.has(shown(), '1 of 1\nrun_command\n')
   T.has(shown(), ('echo first\necho second # ␛[31m\nin %s'):format(T.workspace))
   T.has(T.page(), '│ first\n│ second\n')
-  T.equal(T.beside(), { '`Run ✓ Exit status 0.', '`Run yes, once (you)' }, 'how each of them ended')
+  T.equal(T.beside(), { '`Run ✓ Exit status 0. · yes, once (you)' }, 'how it ended, and who allowed it')
 end)
 
 test('a command that does not fit above its answers is scrolled first, and answered by a key', {

@@ -90,6 +90,33 @@ function Beside:remark(line, text, highlight)
   vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, { id = line.mark, virt_text = virtual })
 end
 
+--- Asks in the line of a call whether it may run, where there is one.
+---@param id string of the question
+---@param call string
+---@return boolean
+function Beside:ask(id, call, text)
+  local line = self.lines[call]
+  if not line then return false end
+  self:line(call, text)
+  line.asks, line.waits, self.lines[id] = id, true, line
+  return true
+end
+
+--- Notes how the question was answered whether a call may run, which counts from now on how long it takes.
+---@param id string of the question
+---@param text string the answer, and who gave it
+---@return boolean whether a call's line asked it
+function Beside:decide(id, text)
+  local line = self.lines[id]
+  if not line or line.asks ~= id then return false end
+  line.waits, line.decision, line.started = nil, text, vim.uv.now()
+  return true
+end
+
+--- How it was answered whether a call may run.
+---@return string?
+function Beside:decision(call) return (self.lines[call] or {}).decision end
+
 --- A spinner turns beside what runs; where a person is waited for, nothing turns.
 function Beside:spin()
   local now, running = vim.uv.now(), vim.tbl_filter(function(line) return line.running end, vim.tbl_values(self.lines))

@@ -48,9 +48,15 @@ local kinds = {
     local whole = update.content or #summary > 1 and update.summary or nil
     if whole and not view:has_output(update.callId) then view:output(update.callId, ended(whole)) end
     local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
-    local said = log.short(summary[1], 100)
+    local said, decision = log.short(summary[1], 100), view:decision(update.callId)
     local sign = vim.startswith(said, SIGNS[status]) and said
       or SIGNS[status] .. (SIGNS[status]:find('%a') and ': ' or ' ') .. said
+    -- Who refused it says more than that it was refused.
+    if status == 'denied' and decision then
+      sign, summary[1] = log.short(decision, 100), decision
+    elseif status == 'ok' and decision and view:has_room(update.callId, sign .. ' · ' .. decision) then
+      sign = sign .. ' · ' .. decision
+    end
     -- Why it failed is said whole, and not in a fold.
     if status ~= 'ok' then
       spell_out(view, update.callId, sign, summary[1])
@@ -60,18 +66,20 @@ local kinds = {
     view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
+    local id, call = update.promptId, update.callId
     if update.outcome then
-      spell_out(view, update.promptId, update.text)
-      view:finish(update.promptId, log.short(update.text, 100))
-      view:restart(update.promptId)
-    else
-      -- The line that said that a model is asked becomes that of the question.
-      view:rename(asked(update.callId), update.promptId)
-      -- Whether a call may run is asked of what its own line says.
-      local about = update.promptKind == 'runTool' and update.text or ('%s: %s'):format(update.label, update.text)
-      view:line(update.promptId, about, true)
-      view.lines[update.promptId].call = update.callId
+      if view:decide(id, update.text) then return end
+      spell_out(view, id, update.text)
+      view:finish(id, log.short(update.text, 100))
+      view:restart(id)
+      return
     end
+    -- The line that said that a model is asked becomes that of the question.
+    local inquired = view:rename(asked(call), id)
+    -- Whether a call may run is asked in the line of the call.
+    if update.promptKind == 'runTool' and not inquired and view:ask(id, call, update.text) then return end
+    view:line(id, ('%s: %s'):format(update.label, update.text), true)
+    view.lines[id].call = call
   end,
   inquiry = function(view, update)
     for _, call in ipairs(update.callIds) do

@@ -22,6 +22,8 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field running boolean
 ---@field waits? boolean for a person
 ---@field call? string that it is about
+---@field asks? string the question whether the call may run, which this line asks
+---@field decision? string how that was answered, and by whom
 ---@field partial string output without its line break
 ---@field text string of the line itself
 ---@field whole string what was not cut of it
@@ -509,9 +511,12 @@ function View:line(id, text, waits)
   table.insert(self.all_lines, line)
 end
 
---- A line stands for something else from now on.
+--- A line stands for something else from now on, where there is one.
+---@return boolean
 function View:rename(from, to)
-  self.lines[to], self.lines[from] = self.lines[from] or self.lines[to], nil
+  local line = self.lines[from]
+  self.lines[to], self.lines[from] = line or self.lines[to], nil
+  return line ~= nil
 end
 
 --- Output of a tool, below its line in a fold.
