@@ -32,6 +32,8 @@ local keys = {} ---@type string[] as they were read, each with where that was
 local function where()
   if vim.fn.mode(1) ~= 'n' then return '' end
   local at, text = vim.fn.getcurpos(), table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+  -- Vim's functions take a text with a NUL for a blob, and the one that makes digests fails with that.
+  text = text:gsub('%z', '\n')
   return (' at %d:%d (%d) of %s'):format(at[2], at[3], at[5], vim.fn.sha256(text):sub(1, 6))
 end
 

@@ -430,6 +430,49 @@ say = [{ text = "Done." }]
   T.lacks(T.page(), 'line 5?')
 end)
 
+test('a NUL is a sign like others, wherever it stands', {
+  files = { ['a.txt'] = 'one\ntwo\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "printf 'a\\0b\\nc\\0d\\n'" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+[[reply]]
+when = { step = 3 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "t\u0000wo" } }]
+[[reply]]
+when = { step = 4 }
+say = [{ call = "ask_user", arguments = { question = "Is \u0000 it?", answer_type = "select", options = ["o\u0000e", "two"], context = "a\u0000b" } }]
+[[reply]]
+say = [{ text = "Do\u0000ne." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.picks('Aside answer', 'Run once')
+  local function waits(kind)
+    T.wait(kind .. ' waits', function()
+      local prompt = require('aside.prompt').open()[1]
+      return prompt and prompt.tool.name == kind
+    end)
+  end
+  waits('edit_file')
+  vim.cmd('Aside answer')
+  T.draw()
+  T.has(T.screen(), '+ t^@wo')
+  T.press('gy')
+  waits('ask_user')
+  T.picks('Aside answer', 'two')
+  T.ended()
+  T.has(T.page(), '│ a␀b\n│ c␀d\n')
+  T.has(T.page(), 'Do\0ne.')
+  T.has(T.page(), 'Is ␀ it?')
+  T.equal(T.text('a.txt'), 'one\nt\nwo')
+end)
+
 test(
   'who refused a call says why in its line, or below it where that is narrow',
   { files = { ['a.txt'] = 'one\n' } },

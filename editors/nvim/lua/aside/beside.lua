@@ -2,6 +2,7 @@
 --- window. The methods are those of `aside.View`.
 local log = require('aside.log')
 local place_of = require('aside.place')
+local rows = require('aside.rows')
 
 local RUNNING = 15 -- columns for what stands beside a line of what runs or waits
 local BESIDE = 22 -- columns for what stands beside a tool, at least, where the window is not narrow
@@ -41,7 +42,7 @@ end
 --- Fits a line that is over, and what is said beside it, into the window.
 ---@param line aside.Line
 function Beside:lay(line)
-  self:retitle(line, self:titled(line.whole, vim.fn.strdisplaywidth(line.beside) + 1))
+  self:retitle(line, self:titled(line.whole, rows.width(line.beside) + 1))
   self:remark(line, line.beside, line.highlight)
 end
 
@@ -73,14 +74,14 @@ end
 ---@return integer
 function Beside:room(line)
   local _, width = self:beside()
-  return math.max(1, width - vim.fn.strdisplaywidth(line.text) - 2)
+  return math.max(1, width - rows.width(line.text) - 2)
 end
 
 --- Whether all of a text has room beside a line, as its text can be cut.
 function Beside:has_room(id, text)
   local line, beside, width = self.lines[id], self:beside()
-  local least = line and math.min(vim.fn.strdisplaywidth(line.whole), math.max(width - beside - 3, TITLE)) + 2 or 0
-  return vim.fn.strdisplaywidth(text) <= width - least - 2
+  local least = line and math.min(rows.width(line.whole), math.max(width - beside - 3, TITLE)) + 2 or 0
+  return rows.width(text) <= width - least - 2
 end
 
 --- Says beside a line how it is.

@@ -1,4 +1,6 @@
 --- The log in the state folder, and lines for the person. Neither ever waits for a key.
+local rows = require('aside.rows')
+
 local M = {
   last = nil, ---@type string? the highlight of what was said last
 }
@@ -13,7 +15,7 @@ end
 
 --- A text as one line, cut to a width.
 function M.short(text, width)
-  local line = vim.trim((text:gsub('%s+', ' ')))
+  local line = vim.trim((text:gsub('%s+', ' '):gsub('%z', '␀')))
   if vim.fn.strdisplaywidth(line) <= width then return line end
   return vim.fn.printf('%.' .. math.max(width - 1, 0) .. 'S…', line)
 end
@@ -108,7 +110,7 @@ local LEVELS = { ErrorMsg = vim.log.levels.ERROR, WarningMsg = vim.log.levels.WA
 --- long would wait for Enter and take keys that were meant for the text. While a command is typed it is said afterwards.
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
-  M.last = highlight
+  M.last, text = highlight, text:gsub('%z', '␀')
   if not M.is_neovims(vim.notify) or shown_outside() then
     -- Of what waits the last one is enough: a plugin that knows `id` shows it in the place of the one before.
     local options = { title = 'Aside', id = highlight == 'AsideWaiting' and 'aside.waiting' or nil }
@@ -125,7 +127,7 @@ function M.say(text, highlight, hint)
       return M.short('Aside: ' .. text, width - vim.fn.strdisplaywidth(hint or '')) .. (hint or '')
     end
     local line = cut(room)
-    echo(line ~= whole and require('aside.rows').words(whole, room) or { line }, highlight, true)
+    echo(line ~= whole and rows.words(whole, room) or { line }, highlight, true)
     if line ~= whole then echo({ line }, highlight, false) end
     -- A row that is none is taken back with the next one that is drawn.
     if none then

@@ -2,6 +2,7 @@
 local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
+local rows_of = require('aside.rows')
 
 local M = {
   OVER = 210, -- `zindex` of a page about which a list asks: over messages, and what plugins show
@@ -28,14 +29,14 @@ local written = {} ---@type table<string, fun()> ends what is being written
 
 --- Rows that lines take when they are wrapped.
 local function rows(lines, width)
-  local function add(sum, line) return sum + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
+  local function add(sum, line) return sum + math.max(1, math.ceil(rows_of.width(line) / width)) end
   return vim.iter(lines):fold(0, add)
 end
 
 --- A sentence in lines that fit a page, each with whole words.
 ---@param text string
 ---@return string[]
-function M.sentence(text) return require('aside.rows').words(text, vim.o.columns - 6) end
+function M.sentence(text) return rows_of.words(text, vim.o.columns - 6) end
 
 --- Shows a page in the middle.
 ---@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer, signs?: integer }
@@ -48,7 +49,7 @@ function M.show(id, title, lines, options)
   vim.bo[buf].modifiable = false
   local width = options.width or 40
   for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line))
+    width = math.max(width, rows_of.width(line))
   end
   local signs = options.signs or 0
   width = math.min(width + signs + 1, vim.o.columns - 4)
@@ -85,7 +86,7 @@ end
 function M.is_covered(id)
   local win = wins[id]
   if not win then return false end
-  local top, left = require('aside.rows').corner(win)
+  local top, left = rows_of.corner(win)
   local bottom, right = top + vim.api.nvim_win_get_height(win), left + vim.api.nvim_win_get_width(win)
   local zindex = vim.api.nvim_win_get_config(win).zindex
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(other)

@@ -5,6 +5,16 @@ local M = {}
 ---@field text string
 ---@field chunks [string, string|string[]][] its parts, each with its highlights
 
+--- A text as Vim's functions take it, which have a line break for a NUL, and take a text with one for a blob.
+---@param text string
+---@return string
+local function of_vim(text) return (text:gsub('%z', '\n')) end
+
+--- The cells that a text takes.
+---@param text string
+---@return integer
+function M.width(text) return vim.fn.strdisplaywidth(of_vim(text)) end
+
 --- A line as rows of at most so many cells, with tabs as blanks and invisible characters made visible.
 ---@param line string
 ---@param width integer
@@ -30,7 +40,7 @@ function M.of(line, width, tabstop, highlight, ranges)
     end
     used, column = used + cells, column + cells
   end
-  for _, character in ipairs(vim.fn.split(line, '\\zs')) do
+  for _, character in ipairs(vim.fn.split(of_vim(line), '\\zs')) do
     while ranges[range] and ranges[range][2] <= byte do
       range = range + 1
     end
@@ -65,7 +75,7 @@ function M.words(text, width)
   for word in text:gmatch('%S+') do
     local last = rows[#rows]
     local longer = last and last .. ' ' .. word
-    if longer and vim.fn.strdisplaywidth(longer) <= width then
+    if longer and M.width(longer) <= width then
       rows[#rows] = longer
     else
       for _, row in ipairs(M.of(word, width, 1, 'AsideHeader')) do

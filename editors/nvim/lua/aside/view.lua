@@ -207,7 +207,7 @@ function View.foldtext()
   local function prints(line) return line.running and line.lines > 0 and view:row(line) + 1 + line.lines == last end
   if not view or not vim.iter(vim.tbl_values(view.lines)):any(prints) then return counted end
   local text = vim.api.nvim_buf_get_lines(view.buf, last - 1, last, true)[1]
-  return ('%s · %s'):format(counted, text:sub(#FOLDED + 1))
+  return ('%s · %s'):format(counted, (text:sub(#FOLDED + 1):gsub('%z', '␀')))
 end
 
 --- Shows it, without taking the cursor unless it is asked to. Two floats would cover one another.
