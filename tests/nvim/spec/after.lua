@@ -314,7 +314,7 @@ test('a rewrite that got no lines says so, and leaves them', {
 }, function()
   vim.cmd.edit('a.txt')
   T.ask('2Aside rewrite shorten this')
-  T.says('the model did not answer with lines')
+  T.says('the model gave no lines; yours stay — :Aside')
   T.lacks(T.said[#T.said], 'schema')
   T.equal(T.buffer('a.txt') .. '\n', OLD)
 end)

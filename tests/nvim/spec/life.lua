@@ -299,7 +299,7 @@ test('a server that crashes again and again stays down', { script = '' }, functi
   vim.uv.fs_chmod(program, 493)
   vim.g.aside = { server = program }
   client.ready()
-  last_said('the server crashed 6 times in 180 s and stays down')
+  last_said('the server crashed 6 times and stays down — :Aside ask')
   T.equal(client.client, nil)
   T.lacks(table.concat(T.said, '\n'), 'Check log for errors')
 end)
@@ -351,7 +351,7 @@ test('a server that is not ready after half a minute is ended, and that is said'
   vim.defer_fn = defer
   local hanging = start(1)
   vim.iter(later):each(function(act) act() end)
-  last_said('the server did not start; :checkhealth aside says more')
+  last_said('the server did not start; see :LspLog — :checkhealth aside')
   T.equal(lives(hanging), false)
   T.has(T.text(require('aside.log').path), 'the server was not ready within 30 s, and was ended')
   T.ask('Aside ask again')
@@ -387,7 +387,7 @@ test('a server that ends before it is ready again is not started once more', { s
   local start = scripted('[ "$start" = 2 ] && exit 0')
   T.ask('Aside ask go')
   vim.uv.kill(start(1), 'sigkill')
-  last_said('the server did not start; :checkhealth aside says more')
+  last_said('the server did not start; see :LspLog — :checkhealth aside')
   T.equal(require('aside.client').client, nil)
   T.ask('Aside! ask again')
   start(3)

@@ -135,6 +135,15 @@ say = [{ text = "Done." }]
   T.lacks(T.page(), '> \n')
 end)
 
+test('the list of modes says which one the next turns have', {
+  config = { settings = { conversation = { mode = 'plan' } } },
+}, function()
+  T.picks('Aside mode', false)
+  T.equal(T.shown[1].prompt, 'Mode (now plan): ')
+  T.picks('Aside mode', 'plan: reads, and does nothing else')
+  T.says('the next turns have mode plan')
+end)
+
 test('model and mode are chosen for the next turns', { script = TALK }, function()
   local model = vim.env.ASIDE_ASSISTANT__MODEL
   vim.cmd('Aside mode fast')
@@ -152,7 +161,7 @@ test('model and mode are chosen for the next turns', { script = TALK }, function
   vim.cmd('Aside model')
   T.says('no provider lists models')
   vim.cmd('Aside model x/y')
-  T.says('no provider lists the model x/y — :Aside model')
+  T.says('no provider lists it; the next turns have x/y — :Aside model')
 end)
 
 test('a model is picked from those of the providers', {

@@ -170,6 +170,31 @@ test('every message of the samples is shown or acted on', {
   end
 end)
 
+test('what is said in one sentence has room in the last row of 80 columns', {}, function()
+  local room = 68 -- with columns for what is typed, which Neovim keeps free
+  local count = 0
+  for name in vim.fs.dir(T.plugin .. '/lua/aside') do
+    local source = T.text(T.plugin .. '/lua/aside/' .. name)
+    for call in source:gmatch('log%.%a+(%b())') do
+      local hint, texts = '', {}
+      for text in call:gmatch("'(.-)'") do
+        if vim.startswith(text, ' — ') then hint = text end
+        if not vim.startswith(text, ' — ') and not text:find('Msg$') then texts[#texts + 1] = text end
+      end
+      for _, text in ipairs(texts) do
+        count = count + 1
+        local whole = 'Aside: ' .. text .. hint
+        if vim.fn.strdisplaywidth(whole) > room then T.fail(name .. ': ' .. whole) end
+      end
+    end
+    for text, hint in source:gmatch("give_up%(%(?'(.-)'.-'( — .-)'%)") do
+      count = count + 1
+      T.equal(vim.fn.strdisplaywidth('Aside: ' .. text .. hint) <= room, true, text)
+    end
+  end
+  assert(count > 40, 'only ' .. count .. ' sentences were found')
+end)
+
 test('a message goes to the notifier of the person as a whole, be it a function or a table', {}, function()
   local notify, got = vim.notify, {}
   local function keep(...) got[#got + 1] = { ... } end

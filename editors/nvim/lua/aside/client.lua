@@ -160,9 +160,10 @@ local function drop_waiting()
   end
 end
 
-local function give_up(why)
+---@param hint? string
+local function give_up(why, hint)
   drop_waiting()
-  log.fail(why)
+  log.fail(why, hint)
 end
 
 --- Ends a process, whatever it does, and what it started.
@@ -184,16 +185,18 @@ local function on_exit(this, code, signal)
   require('aside.prompt').abandon()
   require('aside.turn').abandon(crashed and 'The server crashed.' or 'The server was stopped.')
   if not this.client and not this.stopped then
-    return give_up('the server did not start; :checkhealth aside says more, :LspLog has what it said')
+    return give_up('the server did not start; see :LspLog', ' — :checkhealth aside')
   end
   -- The server starts again for requests that came since then.
   if not crashed then return #waiting > 0 and M.ready() end
-  local now, often = os.time(), 'the server crashed %d times in %d s and stays down; :Aside ask starts it'
+  local now = os.time()
   crashes = vim.tbl_filter(function(at) return now - at < WITHIN end, crashes)
   crashes[#crashes + 1] = now
-  if #crashes > CRASHES then return give_up(often:format(#crashes, WITHIN)) end
-  local back = 'the server crashed and is back' .. (ran and '; :Aside resume goes on with what it did' or '')
-  M.ready(function() log.say(back, 'WarningMsg') end)
+  if #crashes > CRASHES then
+    return give_up(('the server crashed %d times and stays down'):format(#crashes), ' — :Aside ask')
+  end
+  local hint = ran and ' — :Aside resume goes on' or nil
+  M.ready(function() log.say('the server crashed and is back', 'WarningMsg', hint) end)
 end
 
 --- A server that hangs would outlive Neovim.

@@ -188,9 +188,7 @@ function M.run(command)
     subcommand, text = M.subcommands.rewrite, command.args
   end
   if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
-  if command.bang then
-    return log.fail('with a range, :Aside! and a text rewrites its lines; :Aside rewrite does so with the current line')
-  end
+  if command.bang then return log.fail('a text after :Aside! rewrites a range', ' — :Aside rewrite') end
   if text ~= '' then
     return log.fail(('there is no :Aside %s'):format(name), (' — :Aside ask %s …'):format(name))
   end

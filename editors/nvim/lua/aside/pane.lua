@@ -157,14 +157,7 @@ function M.show(view)
   last(pane.message)
   vim.api.nvim_win_call(pane.page, function() vim.cmd('normal! zb') end)
   vim.api.nvim_set_current_win(pane.message)
-  -- What the mode is where nobody chose one.
-  client.ready(function()
-    client.request('aside/config/read', { key = 'conversation.mode' }, function(result)
-      local value = result.values[1]
-      View.choice.configured = value and value.value or nil
-      view:redraw()
-    end)
-  end)
+  require('aside.pick').learn_mode(function() view:redraw() end)
 end
 
 --- Shows a conversation in the pane of this tab page, where there is one; the cursor stays where it is.

@@ -154,13 +154,27 @@ local function choose(what, value)
   if view then view:redraw() end
 end
 
+--- Finds out what the mode is where nobody chose one.
+---@param done fun()
+function M.learn_mode(done)
+  client.ready(function()
+    client.request('aside/config/read', { key = 'conversation.mode' }, function(result)
+      local value = result.values[1]
+      View.choice.configured = value and value.value or nil
+      done()
+    end)
+  end)
+end
+
 --- Chooses the mode of the next turns.
 function M.mode(mode)
   if vim.tbl_contains(M.modes, mode) then return choose('mode', mode) end
   if mode then return log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', '))) end
-  local prompt = ('Mode (now %s): '):format(View.choice.mode or View.choice.configured or 'as configured')
   local function described(name) return ('%s: %s'):format(name, MODES[name]) end
-  pick(M.modes, prompt, described, function(value) choose('mode', value) end)
+  M.learn_mode(function()
+    local now = View.choice.mode or View.choice.configured or 'as configured'
+    pick(M.modes, ('Mode (now %s): '):format(now), described, function(value) choose('mode', value) end)
+  end)
 end
 
 --- Gets the models of all providers.
@@ -178,7 +192,10 @@ local function doubt(model)
   if not client.client or model == client.status.model then return end
   with_models(function()
     local known = vim.tbl_contains(M.models, model) or View.choice.model ~= model
-    if not known then log.say('no provider lists the model ' .. model, 'WarningMsg', ' — :Aside model') end
+    -- It was said that the next turns have it, and they have.
+    if not known then
+      log.say('no provider lists it; the next turns have ' .. model, 'WarningMsg', ' — :Aside model')
+    end
   end)
 end
 

@@ -367,7 +367,7 @@ function Review:edit()
   local buf = fill(diff.compose(base, preview.new, all), 'proposal')
   vim.bo[buf].buftype = 'acwrite'
   vim.cmd(('silent! normal! %dGzvzz'):format(line))
-  log.say('edit the right side; :w proposes it so, :q! leaves it as it was')
+  log.say('edit the right side; :w proposes it, :q! leaves it')
   local tab, over = vim.api.nvim_get_current_tabpage(), false
   --- Goes back to where the person was, with the change on the screen.
   ---@param text? string what it is to be from now on

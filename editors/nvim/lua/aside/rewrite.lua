@@ -63,7 +63,7 @@ function M.run(buf, first, last, wish)
     view = view,
     choice = 'none',
     schema = SCHEMA,
-    unfit = 'the model did not answer with lines; they are as they were, and :Aside rewrite asks again',
+    unfit = 'the model gave no lines; yours stay',
     done = function(outcome, structured)
       local why = outcome == 'completed' and replace(buf, mark, old, structured.text) or nil
       pcall(vim.api.nvim_buf_del_extmark, buf, namespace, mark)

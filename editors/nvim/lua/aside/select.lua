@@ -84,7 +84,7 @@ return function(items, options, done)
   if not options.page and not log.is_neovims(vim.ui.select) then return vim.ui.select(items, options, done) end
   local lines = {}
   for at, item in ipairs(items) do
-    lines[at] = ('%d: %s'):format(at, options.format_item(item))
+    lines[at] = ('%d: %s'):format(at, (options.format_item(item):gsub('\n', ' ')))
   end
   show(lines, options.prompt, options.at or 1, options.page, function(at) done(at and items[at], at) end)
 end
