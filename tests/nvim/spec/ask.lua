@@ -318,6 +318,23 @@ say = [{ text = "I am B." }]
   T.says('no turn out of sight changed a file')
 end)
 
+test('of two turns out of sight the one that is picked is cancelled, and that is said', {
+  script = '[[reply]]\nrepeat = true\nfault = { stall = true }',
+}, function()
+  vim.cmd('Aside! ask first')
+  vim.cmd('Aside! ask second')
+  local function is_busy(view) return view.busy end
+  T.wait('both run', function() return #vim.tbl_filter(is_busy, require('aside.view').all()) == 2 end)
+  T.answered()
+  vim.cmd('Aside hide')
+  T.picks('Aside cancel', 'first')
+  T.says('cancelled, out of sight: first')
+  T.wait('one runs on', function() return #vim.tbl_filter(is_busy, require('aside.view').all()) == 1 end)
+  vim.cmd('Aside cancel')
+  T.says('cancelled, out of sight: second')
+  T.ended()
+end)
+
 test(
   'an answer takes two fifths of the rows at the most, leaves the line of the cursor free, and is hidden by a command',
   {

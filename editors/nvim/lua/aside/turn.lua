@@ -293,11 +293,14 @@ end
 
 --- Cancels the turn on the screen, else the only one that runs, else the one that the person picks.
 function M.cancel()
-  local running = all_running()
-  local hidden = #running == 1 and not seen() and running[1]
-  local function cancel(turn, done) client.request('aside/turn/cancel', { turnId = turn.id }, done) end
-  if not hidden then return tell('Cancel: ', cancel) end
-  cancel(hidden, function() log.say('cancelled, out of sight: ' .. log.short(hidden.view.title, 60)) end)
+  local running, visible = all_running(), View.visible()
+  local function cancel(turn)
+    client.request('aside/turn/cancel', { turnId = turn.id }, function()
+      if turn.view ~= visible then log.say('cancelled, out of sight: ' .. log.short(turn.view.title, 60)) end
+    end)
+  end
+  if #running == 1 and not seen() then return cancel(running[1]) end
+  tell('Cancel: ', cancel)
 end
 
 ---@param turn aside.Turn
