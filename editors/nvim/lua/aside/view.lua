@@ -371,7 +371,9 @@ function View:flush()
   local lines = vim.split(text, '\n')
   self:change(function()
     local row = vim.api.nvim_buf_line_count(self.buf) - 1 - self.below
-    vim.api.nvim_buf_set_text(self.buf, row, -1, row, -1, lines)
+    if lines[1] ~= '' then return vim.api.nvim_buf_set_text(self.buf, row, -1, row, -1, lines) end
+    -- Of a fold whose last line is written to, Neovim 0.10 leaves the first line out.
+    vim.api.nvim_buf_set_lines(self.buf, row + 1, row + 1, true, vim.list_slice(lines, 2))
   end)
 end
 
