@@ -335,6 +335,8 @@ test('a session opens the pane again, with the conversation that it had', {
   opens()
   local page = T.page()
   vim.cmd('wincmd h | mksession! session.vim')
+  T.has(T.text('session.vim'), '\nsilent file aside://')
+  T.lacks(T.text('session.vim'), '\nfile aside://')
   require('aside.view').of():forget()
   T.ask('Aside! ask another')
   require('aside.view').of():forget()

@@ -89,12 +89,15 @@ local function free()
   end
 end
 
---- A session says at its end which conversation the pane has: of windows it keeps names alone.
+--- A session says at its end which conversation the pane has: of windows it keeps names alone. It names them without a
+--- message, after several of which Neovim would wait for Enter as it starts.
 local function note_in_session()
-  local pane = here()
+  local pane, file = here(), vim.v.this_session
+  local function quiet(line) return (line:gsub('^file aside://', 'silent %0')) end
+  local lines = vim.tbl_map(quiet, vim.fn.readfile(file))
   local conversation = pane and pane.view.conversation
-  if not conversation then return end
-  vim.fn.writefile({ ("let g:aside_conversation = '%s'"):format(conversation) }, vim.v.this_session, 'a')
+  lines[#lines + 1] = conversation and ("let g:aside_conversation = '%s'"):format(conversation) or nil
+  vim.fn.writefile(lines, file)
 end
 
 --- Opens its windows, in none of which the cursor is yet.
