@@ -48,6 +48,10 @@ test('what the samples answer is shown, and each method of the plugin has sample
   T.equal(asked['aside/conversation/delete'], { conversationId = 'c-1b7' })
   T.picks('Aside fork', second)
   vim.cmd('Aside hide')
+  T.picks('Aside ledger', second)
+  T.equal(asked['aside/conversation/ledger'], { conversationId = 'c-1b7' })
+  T.has(T.screen(), 'turn 1: Tidy the imports of src/main.rs')
+  require('aside.page').close('ledger')
   T.picks('Aside model', function(texts)
     T.equal(texts, { 'anthropic/claude-opus-5-5 · $4 in, $20 out', 'mine/tiny' })
     return texts[2]
