@@ -240,6 +240,27 @@ test('the hint of a message is whole, also where the ruler of a float is beside 
   vim.api.nvim_win_close(win, true)
 end)
 
+test('the ruler of a float is gone with it, and a message beside it stays', {
+  script = '[[reply]]\nrepeat = true\nsay = [{ text = "Done." }]',
+}, function()
+  T.loud = true
+  T.ask('Aside ask go')
+  local function last_row() return vim.trim(T.screen():match('[^\n]*$')) end
+  for _, message in ipairs({ '', 'it is said' }) do
+    vim.cmd('Aside')
+    vim.api.nvim_echo({ { '' } }, false, {})
+    if message ~= '' then require('aside.log').say(message) end
+    T.draw()
+    T.has(last_row(), '3,1')
+    T.press('q')
+    T.wait('the ruler is gone', function() return not last_row():find('3,1', 1, true) end)
+    T.has(last_row(), message)
+    vim.cmd('Aside show')
+    vim.cmd('wincmd w')
+  end
+  T.loud = false
+end)
+
 test('a message goes to a plugin to which Neovim gives them, and no row is made for it', {}, function()
   local got, before = {}, #vim.api.nvim_list_wins()
   local namespace = vim.api.nvim_create_namespace('external')

@@ -141,6 +141,21 @@ function M.say(text, highlight, hint)
   later = function() M.say(text, highlight, hint) end
 end
 
+--- Takes the ruler of a float off the last row, where Neovim leaves it after the cursor went to a window that has a status
+--- line. A message beside it stays.
+function M.clear_ruler()
+  local is_float = vim.api.nvim_win_get_config(0).relative ~= ''
+  if is_float or vim.o.laststatus == 0 or vim.o.cmdheight == 0 or vim.api.nvim_get_mode().mode ~= 'n' then return end
+  local left, right = {}, {}
+  for column = 1, vim.o.columns do
+    table.insert(column > vim.o.columns - RULER and right or left, vim.fn.screenstring(vim.o.lines, column))
+  end
+  if not table.concat(right):find('^%s*%d+,[%d-]+%s+%S+%s*$') then return end
+  local message = vim.trim(table.concat(left))
+  local highlight = vim.startswith(message, 'Aside: ') and M.last or nil
+  vim.api.nvim_echo({ { message, highlight } }, false, {})
+end
+
 ---@param hint? string what follows the text, and is not cut
 function M.fail(text, hint)
   M.write('error: ' .. text)

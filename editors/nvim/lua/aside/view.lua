@@ -352,6 +352,7 @@ end
 --- Fits the answers to windows of another size, and to a cursor that came or went.
 ---@param event { event: string }
 function View.refit(event)
+  if event.event == 'WinEnter' then log.clear_ruler() end
   for _, view in pairs(views) do
     local win = view:window()
     local follow = win and vim.api.nvim_win_get_cursor(win)[1] == vim.api.nvim_buf_line_count(view.buf)
