@@ -69,7 +69,8 @@ local function inside(lines, view)
       column = column + vim.fn.strdisplaywidth(character)
     end
     -- Where a wide character goes on in the next row, Neovim says so.
-    rows[#rows + 1] = view.inverted and bare(text):gsub('([^b])>$', '%1') or bare(text)
+    text = bare(text)
+    rows[#rows + 1] = view.inverted and not text:find('<200b>$') and text:gsub('>$', '') or text
   end
   return rows
 end
