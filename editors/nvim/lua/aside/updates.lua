@@ -77,8 +77,9 @@ local kinds = {
     -- The line that said that a model is asked becomes that of the question.
     local inquired = view:rename(asked(call), id)
     -- Whether a call may run is asked in the line of the call.
-    if update.promptKind == 'runTool' and not inquired and view:ask(id, call, update.text) then return end
-    view:line(id, ('%s: %s'):format(update.label, update.text), true)
+    local is_run = update.promptKind == 'runTool'
+    if is_run and not inquired and view:ask(id, call, update.text) then return end
+    view:line(id, is_run and update.text or ('%s: %s'):format(update.label, update.text), true)
     view.lines[id].call = call
   end,
   inquiry = function(view, update)
