@@ -458,18 +458,37 @@ fn stop(error: &clap::Error) -> Stop {
             "{}; put a message of several words in quotes: aside run \"…\"",
             one_sentence(&error.to_string())
         )),
-        _ => Stop::Usage(one_sentence(&error.to_string())),
+        _ => Stop::Usage(advised(&error.to_string())),
     }
+}
+
+/// The sentence for an error, with the help of its command where nothing else is advised.
+fn advised(report: &str) -> String {
+    let said = one_sentence(report);
+    match command_of(report) {
+        Some(command) if !report.contains("tip:") => {
+            format!("{said}; {command} --help says what it takes")
+        }
+        _ => said,
+    }
+}
+
+/// The command that a help or a report of an error is about.
+fn command_of(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim);
+    let usage = lines.find_map(|line| line.strip_prefix("Usage: "))?;
+    let end = [" [", " <", " -"]
+        .into_iter()
+        .filter_map(|sign| usage.find(sign))
+        .min();
+    Some(&usage[..end.unwrap_or(usage.len())])
 }
 
 /// The sentence for a command without the one that belongs behind it, from its help.
 fn missing_command(help: &str) -> String {
+    let command = command_of(help).unwrap_or("aside");
     let mut lines = help.lines().map(str::trim);
-    let usage = lines.find_map(|line| line.strip_prefix("Usage: "));
-    let command = usage.unwrap_or("aside").split(" [").next();
-    let command = command.and_then(|command| command.split(" <").next());
-    let command = command.unwrap_or("aside");
-    let listed = lines.skip_while(|line| *line != "Commands:").nth(1);
+    let listed = lines.find(|line| *line == "Commands:").and(lines.next());
     let first = listed.and_then(|line| line.split_whitespace().next());
     let first = match command {
         "aside" => "run",

@@ -285,9 +285,11 @@ fn errors_are_one_sentence() {
     wrong(
         r#"
         run --stirct | unexpected argument '--stirct' found; a similar argument exists: '--strict'
-        conversation delete | the following required arguments were not provided: <ID>
+        conversation delete | the following required arguments were not provided: <ID>; aside conversation delete --help says what it takes
         hi | unrecognized subcommand 'hi'; a message goes behind run, in quotes: aside run "…"
-        conversation hi | unrecognized subcommand 'hi'
+        conversation rename | the following required arguments were not provided: <ID>; <TITLE>; aside conversation rename --help says what it takes
+        conversation hi | unrecognized subcommand 'hi'; aside conversation --help says what it takes
+        run --nothing | unexpected argument '--nothing' found; aside run --help says what it takes
         rum | unrecognized subcommand 'rum'; a similar subcommand exists: 'run'
         run one two | unexpected argument 'two' found; put a message of several words in quotes: aside run "…"
         run --output xml | invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]
