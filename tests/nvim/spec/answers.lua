@@ -515,17 +515,14 @@ test(
     T.has(page, '\n`Run it?`\n  no (you): because because')
     T.has(page, 'I say so')
     -- One about a call that is not on the page has a line of its own.
-    updates.show(
-      view,
-      {
-        kind = 'question',
-        promptId = 'x',
-        callId = 'x',
-        promptKind = 'runTool',
-        label = 'run_command',
-        text = 'And that?',
-      }
-    )
+    updates.show(view, {
+      kind = 'question',
+      promptId = 'x',
+      callId = 'x',
+      promptKind = 'runTool',
+      label = 'run_command',
+      text = 'And that?',
+    })
     T.has(T.page(), '\n`And that?`')
   end
 )
