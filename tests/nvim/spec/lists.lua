@@ -53,6 +53,7 @@ test('the ledger of a conversation is read, and closed with its key', { script =
   T.wait('it is on the screen', function() return T.screen():find('- turn 1: first question', 1, true) end)
   T.has(T.screen(), 'Ledger of this conversation, printed from its log.')
   T.has(T.screen(), 'Messages of the user')
+  T.has(T.screen(), '│summary, the ledger is right.')
   vim.api.nvim_feedkeys('q', 'xt', false)
   T.wait('it is closed', function() return not T.screen():find('Messages of the user', 1, true) end)
 end)

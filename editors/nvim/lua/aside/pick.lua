@@ -103,6 +103,10 @@ function M.ledger()
       local hint = config.hint({ { 'hide', 'close' } })
       local options = { enter = true, height = vim.o.lines - 6, footer = hint ~= '' and hint or nil }
       page.show('ledger', 'ledger', vim.split(vim.trim(result.text), '\n'), options)
+      -- It is read, and nothing of it is approved: words stay whole.
+      vim.wo[0][0].linebreak, vim.wo[0][0].breakindent = true, true
+      local rows = vim.api.nvim_win_text_height(0, {}).all
+      vim.api.nvim_win_set_height(0, math.min(rows, options.height))
     end)
   end)
 end
