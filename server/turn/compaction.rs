@@ -70,10 +70,11 @@ pub(crate) enum SummaryFault {
     Long,
 }
 
-/// Whether a conversation has to be summarised before the next request, which adds `waiting` bytes.
-pub(crate) fn is_due(fullness: &Fullness, waiting: u64, rules: &Rules) -> bool {
+/// Whether a conversation has to be summarised before the next request.
+pub(crate) fn is_due(fullness: &Fullness, rules: &Rules) -> bool {
     let model = &rules.model;
-    let tokens = fullness.tokens().saturating_add(waiting / BYTES_A_TOKEN);
+    let waiting = fullness.waiting() / BYTES_A_TOKEN;
+    let tokens = fullness.tokens().saturating_add(waiting);
     let is_over = model.compacts_at.is_some_and(|most| tokens > most);
     let is_on = rules.compaction != CompactionRule::Off && !fullness.is_given_up(&model.id);
     is_on && is_over && fullness.tokens() > 0

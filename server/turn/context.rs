@@ -47,8 +47,6 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) step: u32,
     pub(crate) usage: Usage,
-    /// Bytes on the user's side that wait for the next request.
-    pub(crate) waiting_bytes: u64,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
     /// Questions on their way to the inquiries.
@@ -84,7 +82,6 @@ impl Context {
             now,
             step: 0,
             usage: Usage::default(),
-            waiting_bytes: 0,
             given: BTreeMap::new(),
             inquiry_questions: Vec::new(),
             newly_remembered: Vec::new(),
@@ -98,10 +95,6 @@ impl Context {
 
     /// Records an event, applies it to the history and tells the clients. They have pieces of text already.
     pub(crate) fn record(&mut self, event: Event) {
-        match &event {
-            Event::RequestSent { .. } => self.waiting_bytes = 0,
-            event => self.waiting_bytes += event.waits_for_request(),
-        }
         if !self.broken {
             self.history.apply(&event);
             self.fullness.apply(&event);

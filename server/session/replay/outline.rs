@@ -35,6 +35,16 @@ const COUNTS: [&str; 13] = [
     "tool_call",
 ];
 
+/// Types of the entries that wait for a request, and of the request. Large ones are among them: they are only read where no
+/// response has counted them, or where that tells how much a summary has left.
+const WAITS: [&str; 5] = [
+    "user_message",
+    "directive",
+    "steer",
+    "tool_result",
+    "request_sent",
+];
+
 /// Outline of a conversation whose log is undamaged.
 #[derive(Debug, Default, PartialEq)]
 pub struct ConversationOutline {
@@ -63,6 +73,7 @@ pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutl
     };
     let mut reader = BufReader::with_capacity(FORWARD, (&file).take(length));
     let (mut outline, mut line) = (ConversationOutline::default(), Vec::new());
+    let mut waiting = WaitingLines::default();
     let (mut place, mut seq, mut last, mut calls) = (0, 0, None, HashSet::new());
     while let size @ 1.. = reader.read_until(b'\n', &mut line)? {
         let Some(head) = line.strip_suffix(b"\n").and_then(codec::head) else {
@@ -78,11 +89,22 @@ pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutl
         {
             last = Some((turn.to_owned(), place));
         }
-        if COUNTS.contains(&head.kind) && !outline.take(&line[..size - 1], &mut calls) {
+        let (counts, waits) = (COUNTS.contains(&head.kind), WAITS.contains(&head.kind));
+        let (is_request, is_response) = (head.kind == "request_sent", head.kind == "response_end");
+        if is_response && !waiting.are_counted(&mut outline.fullness) {
+            return Ok(None);
+        }
+        if counts && !outline.take(&line[..size - 1], &mut calls) {
             return Ok(None);
         }
         place += size as u64;
+        if waits {
+            waiting.add(std::mem::take(&mut line), is_request);
+        }
         line.clear();
+    }
+    if !waiting.are_left(&mut outline.fullness) {
+        return Ok(None);
     }
     if let Some((turn, start)) = last {
         file.seek(SeekFrom::Start(start))?;
@@ -127,9 +149,51 @@ impl ConversationOutline {
             }
             Entry::Turn(Event::Directive { kind, .. }) => return !kind.is_lost(),
             Entry::Turn(Event::ToolCall { id, .. }) => return calls.insert(id),
+            Entry::Turn(Event::RequestSent { .. }) => {}
             Entry::Turn(event) => self.fullness.apply(&event),
             _ => {}
         }
         true
+    }
+}
+
+/// Lines that wait for a response to count them, with those of their requests.
+#[derive(Default)]
+struct WaitingLines {
+    lines: Vec<Vec<u8>>,
+    /// Those up to the last request, this included.
+    sent: usize,
+}
+
+impl WaitingLines {
+    fn add(&mut self, line: Vec<u8>, is_request: bool) {
+        self.lines.push(line);
+        if is_request {
+            self.sent = self.lines.len();
+        }
+    }
+
+    /// A response comes that counts what was sent. Returns false if a line is damaged.
+    fn are_counted(&mut self, fullness: &mut Fullness) -> bool {
+        if fullness.awaits_response() {
+            return self.are_left(fullness);
+        }
+        self.lines.drain(..std::mem::take(&mut self.sent));
+        true
+    }
+
+    /// Applies the lines. Returns false if one is damaged.
+    fn are_left(&mut self, fullness: &mut Fullness) -> bool {
+        self.sent = 0;
+        self.lines.drain(..).all(|line| {
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let Ok(record) = codec::decode(line) else {
+                return false;
+            };
+            if let Some(event) = record.entry.event() {
+                fullness.apply(event);
+            }
+            true
+        })
     }
 }

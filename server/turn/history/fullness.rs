@@ -1,6 +1,9 @@
 //! How full a conversation is for its model, and whether summaries still help, folded from its events.
 
-use crate::{model::response::Feature, record::Event};
+use crate::{
+    model::response::{Feature, Usage},
+    record::Event,
+};
 
 /// Compactions of a conversation that may fail in a row, or save too little, before no more are tried unasked.
 pub(crate) const FAILURES: u8 = 3;
@@ -14,6 +17,10 @@ const MOST_LEFT: u64 = 70;
 pub struct Fullness {
     /// Tokens as of the last response; 0 if that is not known.
     tokens: u64,
+    /// Bytes on the user's side that no response has counted yet, also those of turns that were interrupted.
+    waiting: u64,
+    /// Those of them that the last request has.
+    sent: u64,
     /// Summaries that were not taken back, from the oldest to the newest.
     summaries: Vec<Summarised>,
     /// Number of the summary that was made last, also if it was taken back.
@@ -74,26 +81,48 @@ impl Fullness {
             {
                 self.unread_by = Some(model.clone());
             }
+            Event::RequestSent { .. } => self.sent = self.waiting,
             Event::ResponseEnd { usage, .. } => {
-                if let Some(after) = usage.context()
+                let left = self.left(usage);
+                self.waiting -= std::mem::take(&mut self.sent);
+                if let (Some(after), Some(left)) = (usage.context(), left)
                     && let Some(last) = self.summaries.last_mut()
                     && last.after.is_none()
                 {
                     last.after = Some(after);
-                    if saves_enough(after, last.before) {
+                    if saves_enough(left, last.before) {
                         self.failed = None;
                     }
                 }
             }
             _ => {}
         }
+        self.waiting = self.waiting.saturating_add(event.waits_for_request());
         self.tokens = event.context().unwrap_or(self.tokens);
+    }
+
+    /// Tokens of the conversation without what the last request added and the response to it: what a summary has left of
+    /// it, in the first response after that.
+    pub(crate) fn left(&self, usage: &Usage) -> Option<u64> {
+        let new = (self.sent / BYTES_A_TOKEN).saturating_add(usage.output);
+        Some(usage.context()?.saturating_sub(new))
+    }
+
+    /// Bytes that wait for the next request.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
     }
 
     /// Tokens of the conversation as of its last response; 0 if that is not known.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens
+    }
+
+    /// Whether the next response shows how much the last summary has left.
+    #[must_use]
+    pub fn awaits_response(&self) -> bool {
+        self.before().is_some()
     }
 
     /// Tokens before the last summary, until a response shows how many are left.
@@ -153,7 +182,7 @@ pub(crate) fn most_left(tokens: u64) -> u64 {
     }
 }
 
-/// Whether a summary is worth it, of a conversation that had `before` tokens and has `after` in the next response.
-pub(crate) fn saves_enough(after: u64, before: u64) -> bool {
-    after <= most_left(before)
+/// Whether a summary is worth it, of a conversation that had `before` tokens, of which the summary has left so many.
+pub(crate) fn saves_enough(left: u64, before: u64) -> bool {
+    left <= most_left(before)
 }

@@ -130,8 +130,10 @@ pub struct Fork {
 pub struct Transcript {
     sent: Fork,
     turn: u32,
-    /// Results that wait for the next request.
+    /// Results that wait for the next request, all of one turn.
     results: Vec<Item>,
+    /// The turn of these.
+    results_of: u32,
     /// Everything else on the user's side that waits for the next request, in order of arrival.
     waiting: Vec<Item>,
     /// Items of a response that has not ended. Without an end they are ignored.
@@ -155,8 +157,8 @@ impl Transcript {
         self.fullness.apply(event);
         match event {
             Event::TurnStart => {
-                // The results of a turn that ended without another request go out with the next turn.
-                self.flush();
+                // The results of a turn that ended without another request wait for that of this one: a summary is made
+                // without them, as it is within a turn.
                 self.turn += 1;
                 self.calls.clear();
                 self.heard.clear();
@@ -390,6 +392,7 @@ impl Transcript {
                 bytes: content.len() as u64,
             });
         }
+        self.results_of = self.turn;
         self.results.push(Item::ToolResult {
             call,
             id: id.clone(),
@@ -423,18 +426,25 @@ impl Transcript {
             _ => CallKey(u32::MAX),
         });
         let mut items = std::mem::take(&mut self.results);
+        if self.results_of != self.turn {
+            self.link_of(self.results_of, std::mem::take(&mut items));
+        }
         items.append(&mut self.waiting);
         self.link(items);
     }
 
     fn link(&mut self, items: Vec<Item>) {
+        self.link_of(self.turn, items);
+    }
+
+    fn link_of(&mut self, turn: u32, items: Vec<Item>) {
         if !items.is_empty() {
             let previous = self.sent.newest.take();
             self.sent.newest = Some(Arc::new(Link {
                 previous,
                 items,
                 native: None,
-                turn: self.turn,
+                turn,
                 epoch: self.sent.epoch,
             }));
         }

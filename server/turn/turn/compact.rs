@@ -55,7 +55,7 @@ impl Turn {
             0 => String::new(),
             context => format!(" It has about {context} tokens."),
         };
-        let then = if is_due(&turn.cx.fullness, 0, &turn.cx.rules) {
+        let then = if is_due(&turn.cx.fullness, &turn.cx.rules) {
             " That is more than it may have, so your next message summarises it again: before that, choose a model with \
              a larger context window, or send `/compact` with words that say what the summary has to keep."
         } else {
@@ -70,10 +70,9 @@ impl Turn {
     }
 
     pub(crate) fn compaction_is_due(&self) -> bool {
-        let (fullness, waiting) = (&self.cx.fullness, self.cx.waiting_bytes);
         !self.compaction_settled
             && self.summaries_put_off < FAILURES
-            && is_due(fullness, waiting, &self.cx.rules)
+            && is_due(&self.cx.fullness, &self.cx.rules)
     }
 
     /// Notes what a response says of the conversation, before it is on record: whether the last summary saved enough, and
@@ -84,9 +83,10 @@ impl Turn {
             return;
         };
         if let Some(before) = self.cx.fullness.before()
-            && !saves_enough(after, before)
+            && let Some(left) = self.cx.fullness.left(usage)
+            && !saves_enough(left, before)
         {
-            let why = format!("it has {after} tokens with the summary, and had {before} before");
+            let why = format!("it has {left} tokens with the summary, and had {before} before");
             self.compaction_in_vain(&why);
         }
         if fills(self.cx.fullness.tokens(), after, &self.cx.rules) {
@@ -212,7 +212,9 @@ impl Turn {
         );
         let complete = response.items.into_iter().filter(|item| item.complete);
         let reply: Vec<_> = complete.collect();
-        if fault != SummaryFault::Empty && !reply.is_empty() {
+        // A long one might not even fit the model beside the conversation.
+        let is_short = !matches!(fault, SummaryFault::Empty | SummaryFault::Long);
+        if is_short && !reply.is_empty() {
             pass.messages.push(Message::Assistant(reply));
             let text = self.cx.text().render(Sentence::CompactAgain, &[]);
             pass.messages.push(Message::User { results, text });

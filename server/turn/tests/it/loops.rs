@@ -14,6 +14,8 @@ const IN_VAIN: usize = 3;
 /// Requests that one summary may take: one for the provider's own, the first ordinary one and its repair, each of them sent
 /// twice.
 const REQUESTS: usize = 6;
+/// Bytes that count as a token where no provider has counted them.
+const BYTES_A_TOKEN: u64 = 3;
 /// Share of the conversation, in per cent, that a summary may leave.
 const MOST_LEFT: u64 = 70;
 
@@ -114,7 +116,9 @@ impl GrowingTurn {
             let now = input + 1 + output;
             self.counted = Some(now);
             if let Some(before) = self.before.take() {
-                let is_vain = now > before * MOST_LEFT / 100;
+                // The last result and this response are new.
+                let new = self.result / BYTES_A_TOKEN + output;
+                let is_vain = now.saturating_sub(new) > before * MOST_LEFT / 100;
                 self.in_vain = if is_vain { self.in_vain + 1 } else { 0 };
             }
         }

@@ -183,6 +183,9 @@ impl World {
                     before: number(value),
                     usage: Usage::default(),
                 }),
+                "unanswered" => self.before.apply(&Event::Steer {
+                    text: "x".repeat(number(value)),
+                }),
                 "failed" => self.before.apply(&Event::CompactionFailed {
                     model: self.rules.model.id.clone(),
                     reason: value.into(),
