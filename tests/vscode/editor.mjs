@@ -20,6 +20,8 @@ const SETTINGS = {
   'files.autoSave': 'off',
   'security.workspace.trust.startupPrompt': 'never',
   'security.workspace.trust.banner': 'never',
+  // Ports of others on this machine are nothing that a person here opened.
+  'remote.autoForwardPorts': false,
 };
 
 const freePort = () =>

@@ -202,6 +202,27 @@ await test('a link to a file in an answer opens it', async () => {
   assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
 });
 
+await test('the box of a new thread says the model and the mode, which are picked beside it', async () => {
+  await select('two.ts', 20, 0);
+  // Nothing was said in it yet.
+  const draft = thread.filter({ hasNot: page.locator('.review-comment') });
+  const pick = async (mode, before = 'ask') => {
+    await draft.getByRole('button', { name: 'Model and Mode…' }).click();
+    await quickInput.locator('.monaco-list-row').filter({ hasText: `Mode: ${before}` }).click();
+    await quickInput.locator('.monaco-list-row').filter({ hasText: mode }).first().click();
+    await quickInput.waitFor({ state: 'hidden' });
+  };
+  await command(page, 'Aside: Ask');
+  await window.box.waitFor();
+  await see(draft.locator('.comment-form'), 'in mode ask to');
+  await picture('box');
+  for (const name of ['Continue in the View', 'Close']) assert.equal(await draft.getByRole('button', { name, exact: true }).count(), 0, `${name} is of what was asked`);
+  await pick('plan');
+  await pick('By the settings', 'plan');
+  await draft.locator('.comment-form .monaco-editor').click();
+  await page.keyboard.press('Escape');
+});
+
 const inside = page.frameLocator('iframe.webview').frameLocator('#active-frame');
 const inBox = inside.locator('textarea');
 const turn = inside.locator('.turn').last();
@@ -234,6 +255,10 @@ await test('the view answers a question about the project while it is written: t
   await see(turn, '<img src=x>');
   assert.equal(await inside.locator('img, script[src*="example"], a').count(), 0);
   await see(inside.locator('.prompt .detail'), 'exit 1');
+  // What is Aside's does not stand where the command is.
+  assert.equal(await inside.locator('.prompt h2').innerText(), 'Aside');
+  await see(inside.locator('.prompt .about'), 'hold for exactly this command');
+  assert.doesNotMatch(await inside.locator('.prompt .detail').innerText(), /hold for/);
   await picture('view');
   return told;
 });
@@ -274,11 +299,19 @@ await test('an @ in the view completes words, files and what lies in a folder, b
   await see(option('parts/gears.ts'), 'gears.ts');
   await picture('mentions');
   await page.keyboard.press('Enter');
+  // What is in no folder that was named, and what is in a file.
+  await page.keyboard.type('or @ears');
+  await see(option('parts/gears.ts'), 'gears.ts');
+  for (const _ of 'ears') await page.keyboard.press('Backspace');
+  await page.keyboard.type('one31');
+  await see(option('one31'), 'one31');
+  await page.keyboard.press('Enter');
+  assert.equal(await inBox.inputValue(), 'Look at @three.ts and @parts/gears.ts or @one.ts:31-31 ');
   await page.keyboard.type('with @');
   for (const word of ['selection', 'problems', 'open', 'diff', 'terminal']) await see(option(word), word);
   await page.keyboard.press('Escape');
   assert.equal(await option('diff').count(), 0);
-  assert.equal(await inBox.inputValue(), 'Look at @three.ts and @parts/gears.ts with @');
+  assert.equal(await inBox.inputValue(), 'Look at @three.ts and @parts/gears.ts or @one.ts:31-31 with @');
   await inBox.fill('');
 });
 
@@ -397,6 +430,9 @@ await test('in a small window a question that waits is in sight, and a line lead
       return box.bottom > log.top && box.top < log.bottom;
     });
   await until('the question in sight', sight, 5_000);
+  // The name of a model has a row of its own, where the side bar is narrow.
+  const { width } = await inside.getByRole('button', { name: /^Model: / }).boundingBox();
+  assert.ok(width > 120, `${width} px`);
   const line = inside.locator('.waiting button');
   assert.equal(await line.count(), 0);
   await inside.locator('.log').evaluate((it) => (it.scrollTop = 0));
@@ -409,6 +445,60 @@ await test('in a small window a question that waits is in sight, and a line lead
   await inside.getByRole('button', { name: 'Stop' }).click();
   await status.waitFor({ state: 'hidden' });
   await page.setViewportSize(whole);
+});
+
+await test('the first message of a thread that is sent again in the view has its lines, and its thread goes on with it', async () => {
+  await command(page, 'View: Show Explorer');
+  await select('three.ts', 7, 0);
+  await ask('Which line is this?');
+  await see(thread, 'It is the seventh.');
+  await thread.getByRole('button', { name: 'Continue in the View' }).last().click();
+  await see(turn, 'Which line is this?');
+  await turn.hover();
+  await turn.getByRole('button', { name: 'Retry' }).click();
+  await until('one answer', async () => (await inside.locator('.turn').count()) === 1 && (await turn.innerText()).includes('It is the seventh.'), 20_000);
+  await turn.hover();
+  await turn.getByRole('button', { name: 'Edit' }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.insertText(' Tell me again.');
+  await page.keyboard.press('Control+Enter');
+  await see(turn, 'Tell me again.');
+  await see(turn, 'It is the seventh.');
+  await see(thread, 'Tell me again.');
+  await see(thread, 'It is the seventh.');
+  await thread.getByRole('button', { name: 'Close' }).last().click();
+});
+
+await test('a word behind an @ that is none of Aside’s, and no file, is left alone', async () => {
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  await say('Say it again for @constructor and @toString');
+  await see(turn, 'Said again.');
+});
+
+await test('what would not go along with a message that is added is told, and the message stays in its box', async () => {
+  await command(page, 'View: Show Explorer');
+  await select('three.ts', 9, 0);
+  await ask('Walk slowly');
+  await see(thread, 'I walk');
+  await thread.locator('.review-thread-reply-button:visible').last().click();
+  await window.box.waitFor();
+  await page.keyboard.insertText('Mind @selection');
+  await page.keyboard.press('Control+Enter');
+  await see(page.locator('.notification-toast'), '@selection does not go along with what is added');
+  assert.match(await window.box.innerText(), /Mind/);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText('Mind one.ts');
+  await page.keyboard.press('Control+Enter');
+  await see(thread, 'Mind one.ts');
+  await thread.getByRole('button', { name: 'Continue in the View' }).last().click();
+  await see(turn, 'Walk slowly');
+  await say('And mind @diff');
+  await see(inside.locator('.compose .problem'), '@diff does not go along with what is added');
+  assert.equal(await inBox.inputValue(), 'And mind @diff');
+  await inBox.fill('');
+  await inside.getByRole('button', { name: 'Stop' }).click();
+  await see(turn.locator('footer'), 'stopped');
 });
 
 await test('what a turn changed can be undone, and only where it changed something', async () => {

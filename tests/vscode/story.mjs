@@ -49,7 +49,7 @@ await test('the answer is written beside the selected code, and a question waits
 await test('the status bar shows the question; Escape hides it, and it is answered the second time', async () => {
   await status.click();
   await see(quickInput, 'do not wait');
-  await see(quickInput, 'Assistant: How long shall an upload wait');
+  await see(quickInput, 'Aside: How long shall an upload wait');
   await picture('question');
   await page.keyboard.press('Escape');
   await quickInput.waitFor({ state: 'hidden' });

@@ -72,6 +72,10 @@ export async function startWindow({ name, workspace, script, first, settings = {
       failed++;
       console.log(`not ok ${title}\n${String(error.stack).replace(/^/gm, '    ')}`);
       await page.screenshot({ path: path.join(folder, `failed-${name}-${failed}.png`) });
+      // What was told may say why.
+      for (const keys of ['Control+k', 'Control+Shift+n']) await page.keyboard.press(keys).catch(() => undefined);
+      for (const told of await page.locator('.notifications-center .notification-list-item-message').allInnerTexts()) console.log(`    told: ${told}`);
+      await page.keyboard.press('Escape');
     }
   }
 

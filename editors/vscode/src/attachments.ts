@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { listDiagnostics, openDocument, openFiles, rootOf } from './editorTools';
-import { placesOf } from './mentions';
+import { placesOf, WORDS } from './mentions';
 import type { Attachment } from './wire';
 
 /** Schemes of the documents that the server is told of. */
@@ -31,13 +31,33 @@ export async function readAttachments(
     terminal: async () => [{ uri: 'untitled:terminal', text: await terminalText() }],
   };
   const found = new Map<string, Attachment>();
-  for (const [, quoted, bare] of message.matchAll(MENTION)) {
-    const name = quoted ?? bare!;
-    const attach = words[name] ?? (() => named(name, [rootOf(uri) ?? [], pasted].flat()));
+  for (const name of mentioned(message)) {
+    // A tag like @constructor is the name of something that every object has.
+    const attach = Object.hasOwn(words, name)
+      ? words[name]!
+      : () => named(name, [rootOf(uri) ?? [], pasted].flat());
     for (const it of await attach()) found.set(JSON.stringify([it.uri, it.range]), it);
   }
   return [...found.values()];
 }
+
+/**
+ * Refuses a message for a turn that runs, with which nothing goes along, where its words alone do not tell what it mentions. A
+ * file or a folder the model can read by its name.
+ *
+ * @throws an error that says what to do
+ */
+export function refuseAdded(message: string): void {
+  const words = [...Object.keys(WORDS), 'diagnostics'];
+  const lost = mentioned(message).find((it) => words.includes(it) || PICTURE.test(it));
+  if (lost)
+    throw new Error(
+      `@${lost} does not go along with what is added while Aside works; send it when that is done, or say it in words.`,
+    );
+}
+
+const mentioned = (message: string): string[] =>
+  [...message.matchAll(MENTION)].map(([, quoted, bare]) => quoted ?? bare!);
 
 /**
  * A part of a document; the line of the cursor where nothing is selected. The server knows files and untitled documents, and
@@ -116,6 +136,7 @@ async function terminalText(): Promise<string> {
   return text.trimEnd();
 }
 
+const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 
 /** Keeps a pasted image in a file of the extension's own, and mentions it. */

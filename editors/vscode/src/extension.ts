@@ -26,7 +26,7 @@ const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 type Ask = { uri: vscode.Uri; range: vscode.Range; message: string };
 
 /** Commands of a reply box, which VS Code empties after them. */
-const KEEPS_TEXT = new Set(['answerTyped']);
+const KEEPS_TEXT = new Set(['answerTyped', 'reply', 'tellModel']);
 
 /** The server of this window. */
 let server: Server;
@@ -45,8 +45,15 @@ export function activate(context: vscode.ExtensionContext) {
   const choices = new Choices(server, context);
   const keys = new Keys(server, choices, context.secrets, subscriptions);
   const talks = new Talks(server, choices, keys, subscriptions);
-  const threads = new Threads(talks, prompts, pasted, context.workspaceState, subscriptions);
-  const view = new View(talks, prompts, choices, pasted, context);
+  const threads = new Threads(
+    talks,
+    prompts,
+    choices,
+    pasted,
+    context.workspaceState,
+    subscriptions,
+  );
+  const view = new View(talks, threads, prompts, choices, pasted, context);
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, context.workspaceState, subscriptions);
   const mcpServers = new McpServers(server, subscriptions);
@@ -133,6 +140,7 @@ export function activate(context: vscode.ExtensionContext) {
     enterKey: () => keys.enter(),
     takeTour: () => choices.takeTour(),
     getOllama: () => keys.getOllama(),
+    pickModelOrMode: () => choices.pick(),
     pickModel: () => choices.pickModel(),
     pickMode: () => choices.pickMode(),
     restartServer: () => server.restart(),

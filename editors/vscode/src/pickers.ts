@@ -54,6 +54,17 @@ export class Choices {
     this.changed.fire();
   }
 
+  /** Leads to what is picked: the model or the mode. */
+  async pick(): Promise<void> {
+    const { model, mode } = this.shown;
+    const ways = [
+      { label: `Model: ${model}`, run: () => this.pickModel() },
+      { label: `Mode: ${mode}`, run: () => this.pickMode() },
+    ];
+    const chosen = await vscode.window.showQuickPick(ways, { title: 'In This Workspace' });
+    await chosen?.run();
+  }
+
   /** Whether one was picked. */
   async pickModel(): Promise<boolean> {
     const now = this.shown.model;

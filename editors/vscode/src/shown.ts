@@ -18,6 +18,8 @@ export interface ShownPrompt {
   question: string;
   /** More lines, or the whole of what would run or be delivered. */
   detail?: string;
+  /** What an answer that lasts is for. */
+  about?: string;
   /** A change of a file, by lines that begin with a sign. */
   diff?: string;
   /** Whether the diff has all of the change, so that it can be accepted beside it. */

@@ -5,6 +5,7 @@ import type { Prompts } from './prompts';
 import type { Server } from './server';
 import { counted, visible } from './text';
 import { runningTurn, type Talks } from './talks';
+import { asker } from './widgets';
 import type { Outcome } from './wire';
 
 const { Information: ok, Warning: warning, Error: error } = vscode.LanguageStatusSeverity;
@@ -87,8 +88,8 @@ export class StatusBar {
     if (text === undefined) return this.item.hide();
     this.item.text = text;
     this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealWork';
-    const waiting = this.prompts.list.map(({ prompt }) =>
-      visible(`${prompt.label}: ${prompt.text}`),
+    const waiting = this.prompts.list.map(
+      ({ prompt }) => `${asker(prompt)}: ${visible(prompt.text)}`,
     );
     this.item.tooltip = [...waiting, ...this.work.tools].join('\n') || 'Show it';
     this.item.show();

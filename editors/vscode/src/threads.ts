@@ -1,15 +1,16 @@
 // Conversations beside the code: a comment thread each, with the answer as it is written and the prompts that wait.
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { place, readAttachments, SYNCED } from './attachments';
+import { place, readAttachments, refuseAdded, SYNCED } from './attachments';
 import { rootOf } from './editorTools';
 import { Follow } from './follow';
 import { expected, offers, typedAnswer } from './offers';
+import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
-import type { Talk, Talks, Turn } from './talks';
+import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { escaped, fenced, harmless, titled, visible } from './text';
 import { spent, summed, type TurnText } from './turnText';
-import { details, question } from './widgets';
+import { asker, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
 /**
@@ -18,8 +19,8 @@ import type { Attachment, Prompt } from './wire';
  */
 const RENDER_MS = 120;
 const RENDER_CHARACTERS = 1_000;
-/** Milliseconds in which VS Code asks where a thread may be, if it does so at all in a document. */
-const ASKED_MS = 3_000;
+/** Milliseconds in which VS Code asks where a thread may be; a busy computer takes some seconds. */
+const ASKED_MS = 20_000;
 
 /** A comment; `promptId` is that of the prompt that it is about. */
 type Note = vscode.Comment & { promptId?: string };
@@ -28,10 +29,20 @@ interface Thread {
   readonly on: vscode.CommentThread;
   /** The selection when the thread was opened. */
   readonly about: vscode.Range;
+  /** What goes along with the first message besides these lines. */
+  readonly more: Attachment[];
   talk: Talk;
+  /** The conversation that is on record as the one of this place. */
+  kept?: string;
   timer?: NodeJS.Timeout;
   /** When it was rendered last. */
   drawnAt?: number;
+}
+
+/** What a message that begins the conversation of a thread has from its place. */
+export interface Origin {
+  given: Attachment[];
+  root: vscode.Uri | undefined;
 }
 
 /** The place of a conversation, which is found again when the window is. */
@@ -61,23 +72,26 @@ export class Threads {
   constructor(
     private readonly talks: Talks,
     private readonly prompts: Prompts,
+    choices: Choices,
     private readonly pasted: vscode.Uri,
     private readonly state: vscode.Memento,
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
-    this.controller.options = {
-      prompt: 'Reply',
-      placeHolder:
-        'Ctrl+Enter (⌘Enter) sends it. What is named behind an @ goes along',
+    const told = () => {
+      const { model, mode } = choices.shown;
+      const placeHolder = `Ctrl+Enter (⌘Enter) sends it in mode ${mode} to ${visible(model)}; @ adds a file`;
+      this.controller.options = { prompt: 'Reply', placeHolder };
     };
+    told();
     this.follow = new Follow(() => prompts.attends, subscriptions);
     subscriptions.push(
       this.controller,
       this.changed,
       talks.onDidChange((talk) => {
-        for (const thread of this.threads) if (thread.talk === talk) this.render(thread);
+        for (const thread of this.threads) if (thread.talk === talk) this.show(thread);
       }),
       prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread))),
+      choices.onDidChange(told),
       { dispose: () => this.threads.forEach(({ timer }) => clearTimeout(timer)) },
     );
   }
@@ -104,8 +118,11 @@ export class Threads {
       throw new Error('The setting comments.visible hides its threads; turn it on.');
     const { document, selection } = editor;
     const { uri } = document;
-    const refusal = `Beside ${path.basename(uri.path)}, which is no text of a file, no question can be asked; ask in a file, or in the view of Aside.`;
-    if (!ASKABLE.includes(uri.scheme)) throw new Error(refusal);
+    const name = path.basename(uri.path);
+    if (!ASKABLE.includes(uri.scheme))
+      throw new Error(
+        `Beside ${name}, which is no text of a file, no question can be asked; ask in a file, or in the view of Aside.`,
+      );
     const range = reach(selection);
     const there = this.find(
       ({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line,
@@ -127,7 +144,8 @@ export class Threads {
       };
       this.controller.commentingRangeProvider = { provideCommentingRanges };
     });
-    if (!isAsked) throw new Error(refusal);
+    if (!isAsked)
+      throw new Error(`VS Code opens no box beside ${name}; try again, or ask in the view of Aside.`);
     // The ranges above have arrived when this command returns.
     await vscode.commands.executeCommand('setContext', 'aside.asks', true);
     const [startLineNumber, endLineNumber, endColumn] = [
@@ -147,7 +165,7 @@ export class Threads {
     message: string,
     more: Attachment[] = [],
   ): Promise<void> {
-    return this.start(this.open(uri, range), message, more);
+    return this.start(this.open(uri, range, undefined, more), message);
   }
 
   /** A message in a thread: it begins a turn, or is added to the one that runs. */
@@ -158,14 +176,30 @@ export class Threads {
     // One that the person has just begun is new here.
     const thread =
       this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
-    if (!(await this.talks.steer(thread.talk, message))) await this.start(thread, message, []);
+    if (runningTurn(thread.talk)) refuseAdded(message);
+    if (!(await this.talks.steer(thread.talk, message))) await this.start(thread, message);
   }
 
   /** Sends the last message again, with the same lines. */
   async retry(on: vscode.CommentThread): Promise<void> {
     const thread = this.find((it) => it.on === on);
     const last = thread?.talk.turns.at(-1);
-    if (thread && last) await this.start(thread, last.message, [place(on.uri, thread.about)]);
+    if (thread && last) await this.start(thread, last.message, true);
+  }
+
+  /** What a message has from the place of its thread, if there is one and the message is the first one. */
+  originOf(talk: Talk): Origin | undefined {
+    const thread = this.find((it) => it.talk === talk);
+    return thread && { given: talk.turns.length ? [] : given(thread), root: rootOf(thread.on.uri) };
+  }
+
+  /** Goes on with a conversation in the threads of the one that it takes the place of. */
+  replace(before: Talk, talk: Talk): void {
+    for (const thread of this.threads)
+      if (thread.talk === before) {
+        thread.talk = talk;
+        this.show(thread);
+      }
   }
 
   /** Answers the question of a thread with what was typed below it. */
@@ -208,13 +242,24 @@ export class Threads {
     return [...this.threads].map(({ on }) => on);
   }
 
-  private open(uri: vscode.Uri, range: vscode.Range, talk?: Talk): Thread {
-    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range, talk);
+  private open(
+    uri: vscode.Uri,
+    range: vscode.Range,
+    talk?: Talk,
+    more: Attachment[] = [],
+  ): Thread {
+    const on = this.controller.createCommentThread(uri, reach(range), []);
+    return this.adopt(on, range, talk, more);
   }
 
-  private adopt(on: vscode.CommentThread, about: vscode.Range, talk = this.talks.create()): Thread {
+  private adopt(
+    on: vscode.CommentThread,
+    about: vscode.Range,
+    talk = this.talks.create(),
+    more: Attachment[] = [],
+  ): Thread {
     Object.assign(on, { collapsibleState: Expanded, label: 'Aside', range: reach(about) });
-    const thread: Thread = { on, about, talk };
+    const thread: Thread = { on, about, more, talk };
     this.threads.add(thread);
     return thread;
   }
@@ -223,20 +268,27 @@ export class Threads {
     return [...this.threads].find(matches);
   }
 
-  private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
+  private async start(thread: Thread, message: string, isAgain = false): Promise<void> {
     const { on, about, talk } = thread;
-    const here = talk.turns.length ? [] : [place(on.uri, about)];
+    const here = isAgain || !talk.turns.length ? given(thread) : [];
     const attach = async () => [
       ...here,
-      ...more,
       ...(await readAttachments(message, this.pasted, on.uri, about)),
     ];
     await this.talks.start(talk, message, attach, rootOf(on.uri));
-    this.keepPlaces();
+  }
+
+  /** Shows what a thread has by now. */
+  private show(thread: Thread): void {
+    if (thread.kept !== thread.talk.conversationId) this.keepPlaces();
+    this.render(thread);
   }
 
   private keepPlaces(): void {
-    const places = [...this.threads].flatMap(({ on, talk: { conversationId } }): Place[] => {
+    const places = [...this.threads].flatMap((thread): Place[] => {
+      const { on, talk } = thread;
+      const { conversationId } = talk;
+      thread.kept = conversationId;
       const { start, end } = on.range ?? new vscode.Range(0, 0, 0, 0);
       const range: Place['range'] = [start.line, start.character, end.line, end.character];
       return conversationId && SYNCED.includes(on.uri.scheme)
@@ -282,6 +334,8 @@ export class Threads {
     this.follow.changed(on);
   }
 }
+
+const given = ({ on, about, more }: Thread): Attachment[] => [place(on.uri, about), ...more];
 
 /** The lines of a selection: one that ends before the first character of a line does not reach it. */
 function reach({ start, end }: vscode.Range): vscode.Range {
@@ -329,11 +383,11 @@ function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
 
 /** A prompt that waits, with its actions in the note's title. */
 function promptNote(prompt: Prompt): Note {
-  const { kind, preview, answerType, context, label } = prompt;
+  const { kind, preview, answerType, context } = prompt;
   const body = [`**${titled(question(prompt))}**`];
   if (preview?.kind === 'diff')
     body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
-  else if (kind !== 'question') body.push(fenced(details(prompt)));
+  else if (kind !== 'question') body.push(fenced(subject(prompt)), lasting(prompt).map(escaped).join(' '));
   else if (context) body.push(fenced(context));
   const format = expected(prompt);
   if (format) body.push(escaped(format));
@@ -351,7 +405,7 @@ function promptNote(prompt: Prompt): Note {
   // All that is of a model in it is escaped or in a block of code.
   markdown.isTrusted = { enabledCommands: [CHOOSE] };
   return {
-    ...note(markdown, { name: visible(label) }, 'waits'),
+    ...note(markdown, { name: asker(prompt) }, 'waits'),
     contextValue,
     promptId: prompt.promptId,
   };

@@ -240,8 +240,11 @@ export class TurnText {
     label,
     text,
   }: Extract<Update, { promptKind: unknown }>): void {
-    if (promptKind === 'runTool') this.call(callId, { title: text.replace(/\?$/, '') });
-    this.questions.set(promptId, promptKind === 'runTool' ? { callId } : { text: `${label}: ${text}` });
+    const isPermission = promptKind === 'runTool';
+    // Only what the model itself asks belongs to no call that is shown.
+    const by = this.find(callId) ? `${label}: ` : '';
+    if (isPermission) this.call(callId, { title: text.replace(/\?$/, '') });
+    this.questions.set(promptId, isPermission ? { callId } : { text: `${by}${text}` });
   }
 
   private settled({ promptId, text }: Extract<Update, { outcome: unknown }>): void {

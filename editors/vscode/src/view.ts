@@ -1,7 +1,7 @@
 // The view of one conversation: a page that draws what it is sent, and sends what the person did. Its text is the server's.
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import { readAttachments } from './attachments';
+import { readAttachments, refuseAdded } from './attachments';
 import { diffBlocks, linesOf } from './blocks';
 import { keepReplaced } from './conversations';
 import { mentions, written } from './mentions';
@@ -12,8 +12,9 @@ import { isChange, type Prompts } from './prompts';
 import type { FromView, ShownPrompt, ShownState, ShownTurn, ToView } from './shown';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { counted, sentence, visible } from './text';
+import type { Threads } from './threads';
 import { spent, summed, type Part } from './turnText';
-import { details, question } from './widgets';
+import { asker, lasting, question, subject } from './widgets';
 import type { Prompt } from './wire';
 
 const VIEW = 'aside.conversation';
@@ -36,6 +37,7 @@ export class View implements vscode.WebviewViewProvider {
 
   constructor(
     private readonly talks: Talks,
+    private readonly threads: Threads,
     private readonly prompts: Prompts,
     private readonly choices: Choices,
     private readonly pasted: vscode.Uri,
@@ -170,16 +172,30 @@ export class View implements vscode.WebviewViewProvider {
   /** @param instead the turn that the message takes the place of, with all after it */
   private async send(text: string, instead?: string): Promise<void> {
     if (instead !== undefined) {
-      const { conversationId } = this.talk;
-      this.turnTo(await this.talks.before(this.talk, instead));
+      const before = this.talk;
+      this.turnTo(await this.talks.before(before, instead));
+      this.threads.replace(before, this.talk);
+      const { conversationId } = before;
       if (conversationId) await keepReplaced(this.context.workspaceState, conversationId);
     }
     const { talk } = this;
+    try {
+      if (runningTurn(talk)) refuseAdded(text);
+    } catch (error) {
+      this.post({ kind: 'draft', text, problem: sentence(error) });
+      return;
+    }
     if (await this.talks.steer(talk, text)) return;
     const nowhere = new vscode.Range(0, 0, 0, 0);
     const { document, selection = nowhere } = vscode.window.activeTextEditor ?? {};
     const uri = document?.uri ?? vscode.workspace.workspaceFolders?.[0]?.uri ?? this.pasted;
-    await this.talks.start(talk, text, () => readAttachments(text, this.pasted, uri, selection));
+    // The first message of a thread goes along with its lines, wherever it is sent again.
+    const { given = [], root } = this.threads.originOf(talk) ?? {};
+    const attach = async () => [
+      ...given,
+      ...(await readAttachments(text, this.pasted, uri, selection)),
+    ];
+    await this.talks.start(talk, text, attach, root);
     if (talk === this.talk) await this.context.workspaceState.update(SHOWN, talk.conversationId);
   }
 
@@ -298,18 +314,19 @@ export class View implements vscode.WebviewViewProvider {
 }
 
 function shownPrompt(prompt: Prompt): ShownPrompt {
-  const { promptId, kind, label, context, preview } = prompt;
+  const { promptId, kind, context, preview } = prompt;
   const usual = [prompt.default].flat();
   const diff = preview?.kind === 'diff' ? changesOf(preview.old, preview.new) : undefined;
   return {
     promptId,
-    by: visible(label),
+    by: asker(prompt),
     question: visible(question(prompt)),
     detail: isChange(prompt)
       ? folderOf(preview)
       : kind === 'question'
         ? visible([context, expected(prompt)].filter(Boolean).join('\n')) || undefined
-        : details(prompt),
+        : subject(prompt),
+    about: kind === 'question' ? undefined : lasting(prompt).join(' '),
     diff: diff && visible(diff.slice(0, DIFF_LINES).concat(rest(diff)).join('\n')),
     isWhole: diff !== undefined && diff.length <= DIFF_LINES,
     isAsked: !prompt.resumable,

@@ -127,7 +127,7 @@ async function permit(
 }
 
 /** What a permission that lasts is for, in words. */
-function lasting({ preview, answerType }: Prompt): string[] {
+export function lasting({ preview, answerType }: Prompt): string[] {
   const lasts = answerType.type === 'select' ? answerType.options : [];
   const words = ['turn', 'always'].filter((it) => lasts.includes(it));
   if (preview?.kind !== 'command' || !words.length) return [];
@@ -137,17 +137,26 @@ function lasting({ preview, answerType }: Prompt): string[] {
   ];
 }
 
-/** The whole text that would run or be delivered, and what an answer that lasts is for. */
-export function details(prompt: Prompt): string {
-  const { preview, context, tool } = prompt;
+/** The whole text that would run or be delivered. */
+export function subject({ preview, context, tool }: Prompt): string {
   const what = !preview
     ? JSON.stringify(tool.arguments, undefined, 2)
     : preview.kind === 'diff'
       ? preview.new
       : preview.text;
   const where = preview?.kind === 'command' ? [`in ${preview.cwd}`] : [];
-  const parts = [...(context ? [context] : []), what.trimEnd(), ...where, ...lasting(prompt)];
+  const parts = [...(context ? [context] : []), what.trimEnd(), ...where];
   return visible(parts.join('\n\n'));
+}
+
+/** The same, and what an answer that lasts is for. */
+export const details = (prompt: Prompt): string =>
+  [subject(prompt), ...lasting(prompt)].join('\n\n');
+
+/** Who asks: a tool or a server of somebody else, or Aside, which also asks for the model and for a permission. */
+export function asker({ kind, label, source, tool }: Prompt): string {
+  const isOwn = kind === 'question' ? source.type === 'assistant' : tool.server === undefined;
+  return isOwn ? 'Aside' : visible(label);
 }
 
 /** An answer in a few words. */
@@ -160,7 +169,7 @@ export const question = ({ preview, text }: Prompt): string =>
 
 /** The asker, the place among several prompts, and the question. */
 function asked(prompt: Prompt, { position: { n, of } }: Showing): string {
-  return visible(`${prompt.label}${of > 1 ? ` (${n} of ${of})` : ''}: ${question(prompt)}`);
+  return `${asker(prompt)}${of > 1 ? ` (${n} of ${of})` : ''}: ${visible(question(prompt))}`;
 }
 
 const oneLine = (text = ''): string =>

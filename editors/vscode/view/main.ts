@@ -208,10 +208,11 @@ function drawPrompts(all: ShownPrompt[]): void {
 }
 
 function drawPrompt(prompt: ShownPrompt): HTMLElement {
-  const { promptId, by, question, detail, isWhole, offers, isAsked } = prompt;
+  const { promptId, by, question, detail, about, isWhole, offers, isAsked } = prompt;
   const element = make('section', 'prompt', make('h2', '', by), make('p', 'question', question));
   element.ariaLabel = `${by} asks: ${question}`;
   if (detail) element.append(make('pre', 'detail', detail));
+  if (about) element.append(make('p', 'about', about));
   if (prompt.diff) element.append(make('span', 'counts', counts(prompt.diff)), diff(prompt.diff));
   const answers = offers.map(({ label, isUsual }, at) =>
     button(label, () => post({ kind: 'choose', promptId, at }), isUsual ? 'usual' : ''),
@@ -277,7 +278,7 @@ function drawState(next: ShownState): void {
   title.textContent = next.title;
   box.placeholder = next.asks
     ? `Answer “${next.asks}”. Ctrl+Enter sends it`
-    : 'Ask about the project. Ctrl+Enter sends it; what is named behind an @ goes along';
+    : 'Ask about the project. Ctrl+Enter sends it, @ adds a file';
   box.ariaLabel = box.placeholder;
   if (!isSame(before, next)) drawTools(next);
   spent.textContent = [next.spent, next.context].filter(Boolean).join(' · ');

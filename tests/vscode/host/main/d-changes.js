@@ -163,7 +163,7 @@ test('a command of several lines keeps their indent, and a right answer that cam
     return Promise.resolve('Run Once');
   };
   await stopClock((pass) => instead('showWarningMessage', modal(pass), () => run('aside.answerQuestion')));
-  assert.equal(seen[0].message, 'run_command (1 of 2): Run this command?');
+  assert.equal(seen[0].message, 'Aside (1 of 2): Run this command?');
   assert.match(seen[0].detail, /for one in 1 2; do\n\u00a0{4}echo "\$one"\u00a0{2}# [^\n]*\ndone\n\nin \//);
   assert.deepEqual(seen.map(({ detail }) => detail.includes('echo three')), [false, true, true]);
   await ended(thread);
