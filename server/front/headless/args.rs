@@ -458,7 +458,10 @@ fn stop(error: &clap::Error) -> Stop {
             "{}; put a message of several words in quotes: aside run \"…\"",
             one_sentence(&error.to_string())
         )),
-        _ => Stop::Usage(advised(&error.to_string())),
+        ErrorKind::InvalidSubcommand
+        | ErrorKind::UnknownArgument
+        | ErrorKind::MissingRequiredArgument => Stop::Usage(advised(&error.to_string())),
+        _ => Stop::Usage(one_sentence(&error.to_string())),
     }
 }
 

@@ -289,7 +289,7 @@ fn errors_are_one_sentence() {
         hi | unrecognized subcommand 'hi'; a message goes behind run, in quotes: aside run "…"
         conversation rename | the following required arguments were not provided: <ID>; <TITLE>; aside conversation rename --help says what it takes
         conversation hi | unrecognized subcommand 'hi'; aside conversation --help says what it takes
-        run --zz | unexpected argument '--zz' found; aside run --help says what it takes
+        doctor --zz | unexpected argument '--zz' found; aside doctor --help says what it takes
         rum | unrecognized subcommand 'rum'; a similar subcommand exists: 'run'
         run one two | unexpected argument 'two' found; put a message of several words in quotes: aside run "…"
         run --output xml | invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]
