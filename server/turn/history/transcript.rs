@@ -136,6 +136,8 @@ pub struct Transcript {
     results_of: u32,
     /// Everything else on the user's side that waits for the next request, in order of arrival.
     waiting: Vec<Item>,
+    /// Place of a ledger among these.
+    ledger_waits: Option<usize>,
     /// Items of a response that has not ended. Without an end they are ignored.
     response: Vec<Item>,
     /// Id and name of this turn's calls, by place.
@@ -318,8 +320,15 @@ impl Transcript {
         }));
         let results = std::mem::take(&mut self.results);
         let last = last.map(|last| as_user(last_response(&last.items, &results)));
+        // A ledger that was not sent yet gives way to this one.
+        let place = self.ledger_waits.take();
+        if let Some(place) = place {
+            self.waiting.remove(place);
+        }
+        let place = place.unwrap_or_default();
         if !ledger.is_empty() {
-            self.waiting.insert(0, as_user(ledger.to_owned()));
+            self.waiting.insert(place, as_user(ledger.to_owned()));
+            self.ledger_waits = Some(place + usize::from(last.is_some()));
         }
         self.waiting.splice(0..0, last);
         let has_media = |item: &Item| match item {
@@ -430,6 +439,7 @@ impl Transcript {
             self.link_of(self.results_of, std::mem::take(&mut items));
         }
         items.append(&mut self.waiting);
+        self.ledger_waits = None;
         self.link(items);
     }
 
@@ -664,6 +674,39 @@ impl Drop for Link {
 mod tests {
     use super::*;
     use crate::model::response::Usage;
+
+    #[test]
+    fn a_summary_right_after_another_leaves_one_ledger() {
+        let mut transcript = Transcript::default();
+        let mut push = |event: Event| transcript.push(&event);
+        push(Event::TurnStart);
+        for number in 1..3 {
+            push(Event::Compacted {
+                number,
+                summary: format!("Summary {number}."),
+                native: None,
+                ledger: format!("Ledger {number}."),
+                before: 0,
+                usage: Usage::default(),
+            });
+            push(Event::TurnStart);
+        }
+        push(Event::Steer {
+            text: "Go on.".into(),
+        });
+        push(Event::RequestSent { step: 1 });
+        let fork = transcript.fork();
+        let said: Vec<_> = fork
+            .items()
+            .into_iter()
+            .map(|item| match item {
+                Item::User { text, .. } => text.lines().next_back().unwrap_or_default(),
+                Item::Steer(text) => text,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(said, ["Summary 2.", "Ledger 2.", "Go on."]);
+    }
 
     #[test]
     fn turns_are_counted_and_a_long_chain_is_taken_apart_without_recursion() {

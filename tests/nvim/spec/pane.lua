@@ -354,11 +354,7 @@ end)
 
 test('a conversation is summarised, that on the screen or one that is picked', {
   files = { ['a.txt'] = 'one\n' },
-  script = [=[
-[[reply]]
-when = { user = "hello" }
-say = [{ text = "I answer." }]
-]=],
+  script = TALK,
 }, function()
   vim.cmd.edit('a.txt')
   opens()
