@@ -173,27 +173,29 @@ impl WaitingLines {
         }
     }
 
-    /// A response comes that counts what was sent. Returns false if a line is damaged.
+    /// A response comes that counts what was sent. Returns false if a line of it is damaged.
     fn are_counted(&mut self, fullness: &mut Fullness) -> bool {
-        if fullness.awaits_response() {
-            return self.are_left(fullness);
-        }
-        self.lines.drain(..std::mem::take(&mut self.sent));
-        true
+        let is_first = fullness.awaits_response();
+        let sent = self.lines.drain(..std::mem::take(&mut self.sent));
+        !is_first || apply(sent, fullness)
     }
 
-    /// Applies the lines. Returns false if one is damaged.
-    fn are_left(&mut self, fullness: &mut Fullness) -> bool {
-        self.sent = 0;
-        self.lines.drain(..).all(|line| {
-            let line = line.strip_suffix(b"\n").unwrap_or(&line);
-            let Ok(record) = codec::decode(line) else {
-                return false;
-            };
-            if let Some(event) = record.entry.event() {
-                fullness.apply(event);
-            }
-            true
-        })
+    /// No response follows. Returns false if a line is damaged.
+    fn are_left(self, fullness: &mut Fullness) -> bool {
+        apply(self.lines, fullness)
     }
+}
+
+/// Applies lines to what is counted. Returns false if one is damaged.
+fn apply(lines: impl IntoIterator<Item = Vec<u8>>, fullness: &mut Fullness) -> bool {
+    lines.into_iter().all(|line| {
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        let Ok(record) = codec::decode(line) else {
+            return false;
+        };
+        if let Some(event) = record.entry.event() {
+            fullness.apply(event);
+        }
+        true
+    })
 }

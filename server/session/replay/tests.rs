@@ -258,7 +258,7 @@ fn what_is_said_between_turns_comes_with_the_next() {
          -: directive undone
          t2: start
          t2: user more",
-        "hi / done / undone / more",
+        "hi / done / undone more",
     );
 }
 
