@@ -7,7 +7,10 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, initialize, prompts};
-use crate::world::{LONG, TestWorld, until_within};
+use crate::{
+    traced::with_files_seen,
+    world::{ASIDE, LONG, TestWorld, until_within},
+};
 
 /// Turns, unless somebody wants more.
 const TURNS: usize = 240;
@@ -160,7 +163,8 @@ fn a_server_ends_a_long_life_with_what_it_had_early() {
          conversation.tools.edit_file.questions.occurrence.target = 'assistant'\n{server}"
     ));
     world.write("a.txt", "text\n");
-    let mut client = Client::spawn(&world);
+    let server = with_files_seen(&[ASIDE, "lsp", "--stdio"]);
+    let mut client = Client::run(world.within(server[0], &server[1..]));
     let params = initialize(&world, prompts(), json!({ "trusted": true }));
     client.request("initialize", params);
     client.notify("initialized", json!({}));

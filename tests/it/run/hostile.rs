@@ -12,7 +12,10 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use crate::world::{ASIDE, TestWorld, start, until};
+use crate::{
+    traced::with_files_seen,
+    world::{ASIDE, TestWorld, start, until},
+};
 
 const LOOKS: &str = r#"
     list_files list {}
@@ -224,10 +227,9 @@ fn what_blocks_in_a_thread_does_not_keep_the_program_from_leaving() {
         "-e",
         "inject=getdents64:delay_enter=60000000",
         "--",
-        ASIDE,
     ];
     let limit = "conversation.limits.tool_seconds=1";
-    let run = ["run", "-m", &model, "Go", "--set", limit];
+    let run = with_files_seen(&[ASIDE, "run", "-m", &model, "Go", "--set", limit]);
     let mut running = start(&mut world.within("setsid", &[&strace[..], &run[..]].concat()));
     let stat = format!("/proc/{}/stat", running.id());
     let tracer = tracer(running.id());

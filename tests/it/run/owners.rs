@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     open::program,
+    traced::with_files_seen,
     world::{ProgramResult, TestWorld, start},
 };
 
@@ -182,7 +183,6 @@ fn owner_and_names_stay_as_they_are_also_behind_an_undo() {
 fn edits_among_mounts(world: &TestWorld, script: &str, first: &str, afterwards: &str) -> String {
     let model = world.script(script);
     let line = format!("{first} && \"$@\"; {afterwards}");
-    let flags = if is_root() { "-m" } else { "-Urm" };
     let program = program().to_str().unwrap();
     let run = [
         "run",
@@ -194,8 +194,9 @@ fn edits_among_mounts(world: &TestWorld, script: &str, first: &str, afterwards: 
         &model,
         "Go",
     ];
-    let args = [&[flags, "sh", "-c", &line, "sh", program], &run[..]].concat();
-    start(&mut world.within("unshare", &args)).end().stderr
+    let mounts = ["unshare", "--mount", "sh", "-c", &line, "sh", program];
+    let args = with_files_seen(&[&mounts[..], &run].concat());
+    start(&mut world.within(args[0], &args[1..])).end().stderr
 }
 
 /// As files are that a container was given: another file is mounted there, which nothing can take the place of.

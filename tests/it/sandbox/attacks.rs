@@ -140,7 +140,7 @@ const OUTSIDE: &str = r#"
     other_mounts, with rights: changes: Operation not permitted|No such file|Permission denied|reassociate
         nsenter -t 1 -m sh -c 'echo x >{out}/f'
     other_root, with rights: changes: Operation not permitted|Permission denied|cannot change root
-        chroot /proc/1/root sh -c 'echo x >{out}/f'
+        PATH=$PATH:/usr/sbin chroot /proc/1/root sh -c 'echo x >{out}/f'
 "#;
 
 /// Places of the workspace from which others take code.

@@ -1,6 +1,6 @@
 //! States of a run and what ends it: a table without an empty cell, each tried in a shell with job control.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use rustix::{
     fs::{CWD, FileType, Mode, mknodat},
@@ -100,8 +100,9 @@ fn program_below(pid: i32) -> Option<Pid> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     children.split_whitespace().find_map(|child| {
         let child: i32 = child.parse().ok()?;
-        let name = fs::read_link(format!("/proc/{child}/exe")).ok()?;
-        match name == Path::new(ASIDE) {
+        // Its path is hidden from an ordinary user.
+        let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
+        match name == "aside\n" {
             true => Pid::from_raw(child),
             false => program_below(child),
         }
