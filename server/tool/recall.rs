@@ -72,6 +72,9 @@ fn recall(args: &Recall, context: &ToolContext) -> Result<ToolOutcome, String> {
     if words.is_empty() && !is_bounded && args.last_turn.is_none() && args.until.is_none() {
         return Err("Say what to look for: words, a file, turns or a time.".to_owned());
     }
+    if let Some(wrong) = wrong_bounds(args) {
+        return Err(wrong);
+    }
     let found = (context.said)(&|said, time| passage(args, &words, said, time))
         .map_err(|error| format!("The log of this conversation cannot be read: {error}."))?;
     let (mut room, mut shown) = (context.room(), 0);
@@ -97,6 +100,33 @@ fn recall(args: &Recall, context: &ToolContext) -> Result<ToolOutcome, String> {
         summary: format!("{} passages", found.len()),
         ..ToolOutput::default()
     }))
+}
+
+/// The reason why nothing can lie within the turns and times of a search, if that is so.
+fn wrong_bounds(args: &Recall) -> Option<String> {
+    if let (Some(first), Some(last)) = (args.first_turn, args.last_turn)
+        && first > last
+    {
+        return Some(format!(
+            "first_turn {first} comes after last_turn {last}: exchange them."
+        ));
+    }
+    let bounds = [("since", &args.since), ("until", &args.until)];
+    for (name, time) in bounds {
+        let time = time.as_deref().unwrap_or_default();
+        let is_digit_or = |(c, like): (char, char)| match like {
+            '0' => c.is_ascii_digit(),
+            like => c == like,
+        };
+        if !time.chars().zip("0000-00-00T00:00:00".chars()).all(is_digit_or) {
+            return Some(format!(
+                "{name} {time:?} is no time: write it in UTC, such as 2026-11-28T10."
+            ));
+        }
+    }
+    let (since, until) = (args.since.as_deref()?, args.until.as_deref()?);
+    let begin = since.get(..until.len()).unwrap_or(since);
+    (begin > until).then(|| format!("since {since} comes after until {until}: exchange them."))
 }
 
 /// A passage as it is shown, if it is one of those that are looked for.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::record::{CallKey, Closed, Event, InquiryResponse};
+use crate::{
+    model::attachment::Content,
+    record::{CallKey, Closed, Event, InquiryResponse},
+};
 
 use super::ledger::{author, verbatim};
 
@@ -43,7 +46,14 @@ impl PassageFold {
                 self.asked.clear();
                 return None;
             }
-            Event::UserMessage { text, .. } => ("the user".to_owned(), text.clone()),
+            Event::UserMessage { text, attachments } => {
+                let attached = attachments.iter().map(|attached| match &attached.content {
+                    Content::Text(text) => format!("\n{}:\n{text}", attached.name),
+                    Content::Media(media) => format!("\n{}: {media}", attached.name),
+                });
+                let text = text.clone() + &attached.collect::<String>();
+                ("the user".to_owned(), text)
+            }
             Event::Steer { text } => ("the user, meanwhile".to_owned(), text.clone()),
             Event::Text { text, .. } => ("the model".to_owned(), text.clone()),
             Event::ToolCall {
