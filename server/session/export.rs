@@ -190,6 +190,10 @@ impl TurnPage<'_> {
             } => {
                 self.result(*call, end.status(), content);
             }
+            Event::Compacted { summary, .. } => self.part(&match summary.is_empty() {
+                true => "**Summary:** in a form that only its provider can read.".to_owned(),
+                false => labelled_of_others("**Summary for the model:**", summary),
+            }),
             Event::Notice { text, .. } => self.part(&format!("*Notice: {}*", phrase(text))),
             Event::TurnEnd { .. } => self.end(event),
             _ => {}

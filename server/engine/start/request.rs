@@ -143,15 +143,22 @@ impl TurnRequest {
 impl TurnStart {
     /// A request from a person's text: a message, or [`COMPACT`] with words that say what a summary has to keep. With
     /// `undo` in their place, the last summary is taken back.
-    pub fn typed(text: String, attachments: Vec<AttachedFile>) -> Self {
+    ///
+    /// # Errors
+    /// If something is attached to [`COMPACT`], which nobody would read.
+    pub fn typed(text: String, attachments: Vec<AttachedFile>) -> Result<Self, String> {
         let words = text.trim_start().strip_prefix(COMPACT);
         let words = words.filter(|words| !words.starts_with(|c: char| !c.is_whitespace()));
-        match words.filter(|_| attachments.is_empty()) {
-            Some(words) if words.trim() == UNDO => Self::TakeSummaryBack,
-            Some(words) => Self::Summarise {
+        match words {
+            Some(_) if !attachments.is_empty() => Err(format!(
+                "{COMPACT} takes no attachments and no input: send it alone; words behind it say what the summary has to \
+                 keep"
+            )),
+            Some(words) if words.trim() == UNDO => Ok(Self::TakeSummaryBack),
+            Some(words) => Ok(Self::Summarise {
                 words: words.trim().to_owned(),
-            },
-            None => Self::Message { text, attachments },
+            }),
+            None => Ok(Self::Message { text, attachments }),
         }
     }
 
@@ -184,12 +191,15 @@ mod tests {
             ("Please /compact", None),
             ("", None),
         ] {
-            let found = match TurnStart::typed(text.into(), Vec::new()) {
+            let found = match TurnStart::typed(text.into(), Vec::new()).unwrap() {
                 TurnStart::Summarise { words } => Some(words),
                 TurnStart::TakeSummaryBack => Some("taken back".into()),
                 _ => None,
             };
             assert_eq!(found.as_deref(), words, "{text:?}");
+            let piped = AttachedFile::text("stdin", "piped");
+            let with_it = TurnStart::typed(text.into(), vec![piped]);
+            assert_eq!(with_it.is_err(), words.is_some(), "{text:?}");
         }
     }
 }

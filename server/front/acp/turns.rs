@@ -24,7 +24,7 @@ use super::{
 use crate::{
     engine::{ConversationTarget, Layers, StartedTurn, TurnConfig, TurnRequest, TurnStart},
     front::{
-        error::{RequestError, Result, internal, not_found},
+        error::{RequestError, Result, internal, invalid, not_found},
         relay::{
             begin::{StartEnds, start_in_order},
             relay,
@@ -128,7 +128,8 @@ fn configure(at: &AcpConnection, session: &Session, start: Start) -> Result<Turn
     let (start, options, root) = match start {
         Start::Message(content) => {
             let (text, attachments) = content.attachments()?;
-            (TurnStart::typed(text, attachments), choice.options(), root)
+            let start = TurnStart::typed(text, attachments).map_err(invalid)?;
+            (start, choice.options(), root)
         }
         Start::Resume => {
             let lines = conversation.read_last_turn().map_err(internal)?;

@@ -10,12 +10,17 @@ use aside_config::Toggle;
 use aside_turn::question::{AnswerType, has_clear_numbers};
 
 use super::args::RunArgs;
-use crate::front::wire::{Prompt, PromptKind};
+use crate::{
+    engine::TurnStart,
+    front::wire::{Prompt, PromptKind},
+};
 
 /// Flags to repeat when a turn is continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     again: Vec<String>,
+    /// The message of the turn, where it asked for a summary: that is asked for again.
+    summary: Option<String>,
 }
 
 impl Hints {
@@ -46,7 +51,12 @@ impl Hints {
         if args.unsandboxed {
             say(&["--unsandboxed"]);
         }
-        Self { again }
+        let asks_for_summary = |text: &String| {
+            let typed = TurnStart::typed(text.clone(), Vec::new());
+            !matches!(typed, Ok(TurnStart::Message { .. }))
+        };
+        let summary = args.message.clone().filter(asks_for_summary);
+        Self { again, summary }
     }
 
     /// The command that resumes an interrupted turn.
@@ -65,7 +75,8 @@ impl Hints {
     /// The command that continues a conversation.
     #[must_use]
     pub fn message(&self, conversation: &str) -> String {
-        self.command(&["-c", conversation, "Go on."])
+        let message = self.summary.as_deref().unwrap_or("Go on.");
+        self.command(&["-c", conversation, message])
     }
 
     fn command(&self, words: &[&str]) -> String {
@@ -172,6 +183,17 @@ mod tests {
             "aside run -t edit_file -T run_command --set 'assistant.instructions=[\"a b\"]' -T -- Go",
             Some("/w/my project"),
             " --cwd '/w/my project' -t edit_file -T run_command -T --set 'assistant.instructions=[\"a b\"]'",
+        );
+    }
+
+    #[test]
+    fn a_summary_that_was_cancelled_is_asked_for_again() {
+        let hint = |line: &str| hints(line, None).message("c1");
+        let compact = "aside run -c c1 '/compact the ports'";
+        assert_eq!(hint("aside run -c c1 '/compact the ports'"), compact);
+        assert_eq!(
+            hint("aside run -c c1 /compacts"),
+            "aside run -c c1 'Go on.'"
         );
     }
 

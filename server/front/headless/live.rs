@@ -11,7 +11,9 @@ use std::time::Duration;
 use aside_base::visible::{one_line, printable};
 use tokio::time::Instant;
 
-use crate::front::wire::{CallStatus, InquiryStatus, QuestionUpdate, TurnUsage, Update};
+use crate::front::wire::{
+    CallStatus, InquiryStatus, QuestionUpdate, SummaryStatus, TurnUsage, Update,
+};
 
 /// Activities shorter than this are not shown.
 const SHOW_AFTER: Duration = Duration::from_millis(300);
@@ -35,6 +37,8 @@ pub struct Live {
     waiting: Option<Instant>,
     /// Number of calls in running inquiries.
     inquiries: usize,
+    /// Whether the model summarises the conversation.
+    summarising: bool,
     /// Share of the model's context window that the conversation fills, in per cent; `None` if that is not known.
     full: Option<u64>,
 }
@@ -58,6 +62,7 @@ impl Live {
             asked: 0,
             waiting: Some(now),
             inquiries: 0,
+            summarising: false,
             full: None,
         }
     }
@@ -108,9 +113,11 @@ impl Live {
                     self.inquiries = self.inquiries.saturating_sub(call_ids.len());
                 }
             },
-            Update::Retry { .. } | Update::Steered { .. } | Update::Summary { .. } => {
+            Update::Summary { status, .. } => {
+                self.summarising = *status == SummaryStatus::Asked;
                 self.waiting = Some(now);
             }
+            Update::Retry { .. } | Update::Steered { .. } => self.waiting = Some(now),
             Update::Usage(usage) if usage.context_tokens.is_some() => self.full = full(usage),
             Update::Notice { .. }
             | Update::Edit { .. }
@@ -138,6 +145,7 @@ impl Live {
             && now >= since + SHOW_AFTER
         {
             let what = match self.inquiries {
+                0 if self.summarising => "the model summarises the conversation",
                 0 => "waiting for the model",
                 _ => "the model answers a tool's question",
             };

@@ -264,7 +264,7 @@ async fn message(
     if let Some(used) = message.stdin {
         note(&used.line(stdin_is_shared()));
     }
-    Ok(TurnStart::typed(message.text, message.attachments))
+    TurnStart::typed(message.text, message.attachments).map_err(CommandFailure::usage)
 }
 
 /// Whole seconds, rounded up.

@@ -138,7 +138,8 @@ pub(super) fn asked_turn(at: &LspConnection, params: StartParams) -> Result<Aske
             let named = params.root.as_deref().map(folder).transpose();
             let named = named.map_err(|error| invalid(format!("root: {error}")))?;
             let (root, target) = asker.target(named.as_deref(), params.conversation_id)?;
-            let start = TurnStart::typed(params.message, attachments::read(sources)?);
+            let attached = attachments::read(sources)?;
+            let start = TurnStart::typed(params.message, attached).map_err(invalid)?;
             let options = TurnOptions {
                 mode: mode.map(Word::Known),
                 model: params.model,
