@@ -10,6 +10,7 @@ use aside_base::{regular, under_way::FilesUnderWay};
 use aside_turn::{record::Outcome, response::Usage};
 
 use super::{
+    approvals::Approvals,
     blobs::Blobs,
     codec,
     lines::{self, EVENTS, LogLines, UnreadableLine},
@@ -159,13 +160,17 @@ impl Conversation {
     }
 
     /// The whole ledger: what people said, answered, allowed and refused, and which files changed. Empty before the first
-    /// message. Reads the whole log.
+    /// message. Reads the whole log. `approvals` are the workspace's.
     ///
     /// # Errors
-    /// Fails if the file cannot be read.
-    pub fn ledger(&self) -> io::Result<String> {
+    /// Fails if the file or the approvals cannot be read.
+    pub fn ledger(&self, approvals: &Approvals) -> io::Result<String> {
         let fold: ConversationFold = self.read_all()?.records.into_iter().collect();
-        Ok(fold.end().transcript.ledger().text())
+        let mut transcript = fold.end().transcript;
+        let kept = approvals.read()?;
+        let ledger = transcript.ledger_mut();
+        ledger.revoke(|hash| kept.contains(hash));
+        Ok(ledger.text())
     }
 
     /// Whether the conversation has a turn with this id. Reads lines until one is found.

@@ -93,7 +93,9 @@ pub use frame::{
     SearchPassages, Tool, ToolContext, ToolLimits, ToolRun, ToolSpec, Unplanned, registry,
 };
 use frame::{BlockingTool, BuiltIn, invalid, off_thread};
-pub use output::{fitted, question_without_secrets, value_without_secrets, without_secrets};
+pub use output::{
+    fitted, fitted_in, question_without_secrets, value_without_secrets, without_secrets,
+};
 
 impl registry::Registry {
     /// The tools that are part of Aside.

@@ -91,7 +91,11 @@ fn without_word(text: &str, word: &str) -> String {
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
 /// Where the rest cannot be kept, that is said: the tool ran all the same.
 pub fn fitted(context: &ToolContext, text: String) -> String {
-    let (head, tail) = (context.limits.head, context.limits.tail);
+    fitted_in(context, text, context.limits.head, context.limits.tail)
+}
+
+/// The same with so many bytes of the beginning and of the end.
+pub fn fitted_in(context: &ToolContext, text: String, head: usize, tail: usize) -> String {
     if text.len() <= head + tail {
         return text;
     }

@@ -140,6 +140,13 @@ pub(crate) fn native_summary(response: &Response, model: &str, most: u64) -> Opt
     })
 }
 
+/// Whether a summary that still arrives has more than `most` tokens.
+pub(crate) fn is_long(response: &Response, most: u64) -> bool {
+    let texts = response.items.iter().filter(|item| item.kind == Kind::Text);
+    let bytes: usize = texts.map(|item| item.text.len()).sum();
+    bytes as u64 / BYTES_A_TOKEN > most
+}
+
 /// The summary in a response, of at most `most` tokens.
 pub(crate) fn summary(
     response: &Response,

@@ -10,6 +10,7 @@
 //! | `performer` | performs effects: records, tasks, messages to the front end |
 //! | [`assistants`] | separate assistants for inquiries |
 //! | `live` | questions that running tools ask |
+//! | `step_room` | room for the results of one step |
 //! | `tasks` | the tasks of a turn, which end with it |
 //! | `hooks` | engine services for tools; secrets |
 //! | `trace`, `writer` | inquiries in the trace; the log that records the turn |
@@ -25,6 +26,7 @@ mod lost;
 pub mod notice;
 pub(super) mod performer;
 pub mod state;
+pub(super) mod step_room;
 pub(super) mod tasks;
 pub(super) mod trace;
 pub(super) mod writer;

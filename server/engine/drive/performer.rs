@@ -34,6 +34,7 @@ use super::{
     live::LiveQuestions,
     notice::TurnNotice,
     state::ConversationState,
+    step_room::StepRoom,
     tasks::{Happening, TurnTasks},
     trace::Trace,
     writer::LogWriter,
@@ -60,6 +61,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) context: Arc<ToolContext>,
     pub(in crate::engine) approvals: Approvals,
     pub(in crate::engine) secrets: Secrets,
+    pub(in crate::engine) room: StepRoom,
     pub(in crate::engine) edits: Edits,
     pub(in crate::engine) live: LiveQuestions,
     pub(in crate::engine) front: mpsc::Sender<TurnMessage>,
@@ -133,7 +135,12 @@ impl Performer {
     fn record(&mut self, mut event: Event) -> Result<(), String> {
         if let Event::Compacted { ledger, .. } = &mut event {
             let window = self.provider.model().context_window;
-            *ledger = self.transcript.here().ledger().for_request(window);
+            let of_all = self.transcript.here_mut().ledger_mut();
+            match self.approvals.read() {
+                Ok(kept) => of_all.revoke(|hash| kept.contains(hash)),
+                Err(error) => tracing::warn!(%error, "revoked approvals may be in the ledger"),
+            }
+            *ledger = of_all.for_request(window);
         }
         if event.is_of_request() {
             self.asked_at = Some(self.writer.now());
@@ -179,15 +186,12 @@ impl Performer {
     }
 
     fn run(&mut self, work: CallWork) {
-        let (registry, context, secrets) = (
-            self.registry.clone(),
-            self.context.clone(),
-            self.secrets.clone(),
-        );
+        let (registry, context) = (self.registry.clone(), self.context.clone());
+        let (secrets, room) = (self.secrets.clone(), self.room.clone());
         self.live.begin(work.call);
         self.tasks.run(work.call, |token| async move {
             let outcome = registry.run(&work, &context, &token).await;
-            secrets.redact(work.call, outcome)
+            room.fit(secrets.redact(work.call, outcome), &context).await
         });
     }
 
@@ -216,6 +220,7 @@ impl Performer {
         };
         match kind {
             RequestKind::Turn { native_schema, .. } => {
+                self.room.begin_step();
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
             RequestKind::Compaction(messages) => {

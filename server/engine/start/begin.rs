@@ -52,6 +52,7 @@ use crate::engine::{
         notice::TurnNotice,
         performer::Performer,
         state::ConversationState,
+        step_room::StepRoom,
         tasks::TurnTasks,
         trace::Trace,
         writer::LogWriter,
@@ -449,6 +450,7 @@ impl DriverSetup {
         let live = LiveQuestions::default();
         live.attend(self.request.client.is_some());
         let context = self.context(&writer, hooks, live.clone(), workspace, state.seen);
+        let room = StepRoom::of(self.parts.provider.model().context_window);
         Performer {
             writer,
             durability: self.durability,
@@ -467,6 +469,7 @@ impl DriverSetup {
             context: Arc::new(context),
             approvals: self.approvals,
             secrets,
+            room,
             edits,
             live,
             front: self.front,

@@ -60,12 +60,14 @@ pub fn run(
         }
         args::ConversationCommand::Ledger { id } => {
             let conversation = find(&store, id.as_deref())?;
-            let ledger = conversation.ledger().map_err(unreadable(&conversation))?;
+            let ledger = conversation.ledger(&store.approvals());
+            let ledger = ledger.map_err(unreadable(&conversation))?;
             if ledger.is_empty() {
                 let id = conversation.id();
                 return streams.say(&format!("Nothing was said in conversation {id} yet.\n"));
             }
-            streams.say_page(&ledger)
+            // Names and answers stay as they are: no Markdown.
+            streams.say(&ledger)
         }
         args::ConversationCommand::Rename { id, title } => {
             if title.trim().is_empty() {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     history::fullness::BYTES_A_TOKEN,
+    model::attachment::Attachment,
     question::Question,
     record::{By, CallKey, Closed, Event, InquiryResponse, Permission, PromptId, PromptSubject},
 };
@@ -25,6 +26,8 @@ const SHARE: u64 = 16;
 const MESSAGE: usize = 4 * 1024;
 /// Bytes of the lines above a question, beyond which their middle is left out.
 const CONTEXT: usize = 1024;
+/// Bytes of what was answered and decided last that stay in any ledger.
+const LAST: usize = 4 * 1024;
 /// Bytes of the arguments by which a refused call is told.
 const ARGUMENTS: usize = 300;
 
@@ -51,10 +54,20 @@ struct LedgerEntry {
     turn: u32,
     subject: LedgerSubject,
     text: String,
-    /// Whether the entry holds only for its turn.
-    for_turn: bool,
-    /// Whether a model can bring it about by itself, as a refusal by a rule.
-    of_model: bool,
+    standing: EntryStanding,
+}
+
+/// How long an entry holds, and who can bring it about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntryStanding {
+    /// What a person did, and what happened.
+    Past,
+    /// A permission that ends with its turn.
+    ForTurn,
+    /// A permission that holds until somebody revokes it.
+    UntilRevoked,
+    /// A refusal by a rule, which a model can bring about by itself.
+    ByRule,
 }
 
 /// Subject of an entry. A later entry about the same subject supersedes an earlier one, except for messages.
@@ -116,8 +129,12 @@ impl Ledger {
         match event {
             Event::TurnStart => self.begin_turn(),
             Event::RequestSent { .. } => self.sent = self.entries.len(),
-            Event::UserMessage { text, .. } | Event::Steer { text } => {
-                self.add(LedgerSubject::Message, text.clone());
+            Event::UserMessage { text, attachments } => {
+                let text = text.clone() + &names(attachments);
+                self.add(LedgerSubject::Message, text, EntryStanding::Past);
+            }
+            Event::Steer { text } => {
+                self.add(LedgerSubject::Message, text.clone(), EntryStanding::Past);
             }
             Event::ToolCall {
                 call,
@@ -158,10 +175,7 @@ impl Ledger {
                     let call = format!("{tool} {}", shortened(arguments, ARGUMENTS));
                     let why = reason.in_words(tool);
                     let text = format!("Refused: {}: {why}", indented(&call));
-                    self.add(LedgerSubject::Decision(call), text);
-                    if let Some(entry) = self.entries.last_mut() {
-                        entry.of_model = true;
-                    }
+                    self.add(LedgerSubject::Decision(call), text, EntryStanding::ByRule);
                 }
             }
             _ => {}
@@ -174,13 +188,34 @@ impl Ledger {
             Some(digest) => format!("{}: sha256 {digest}", indented(path)),
             None => format!("{}: deleted", indented(path)),
         };
-        self.add(LedgerSubject::File(path.to_owned()), text);
+        self.add(
+            LedgerSubject::File(path.to_owned()),
+            text,
+            EntryStanding::Past,
+        );
     }
 
     /// Notes that changes of a file were taken back.
     pub fn undone(&mut self, path: &str) {
         let text = format!("{}: the user took the changes back", indented(path));
-        self.add(LedgerSubject::File(path.to_owned()), text);
+        self.add(
+            LedgerSubject::File(path.to_owned()),
+            text,
+            EntryStanding::Past,
+        );
+    }
+
+    /// Notes which permissions were revoked meanwhile: those for which no approval is kept, by the hash of the call.
+    pub fn revoke(&mut self, is_kept: impl Fn(&str) -> bool) {
+        for entry in &mut self.entries {
+            if entry.standing == EntryStanding::UntilRevoked
+                && let LedgerSubject::Decision(hash) = &entry.subject
+                && !is_kept(hash)
+            {
+                entry.standing = EntryStanding::Past;
+                entry.text += " (revoked since then)";
+            }
+        }
     }
 
     /// The whole ledger; empty if there is nothing to tell.
@@ -191,7 +226,7 @@ impl Ledger {
 
     /// The ledger for the next request, in a small share of a context window of so many tokens. Messages that go out with
     /// that request are not in it. Superseded entries are left out first, then the oldest ones, and the text says how many.
-    /// What was answered and decided last always stays.
+    /// What was answered and decided last stays beyond that share, up to twice its size or 4 KiB.
     #[must_use]
     pub fn for_request(&self, window: Option<u64>) -> String {
         self.print(room(window), self.sent)
@@ -247,13 +282,21 @@ impl Ledger {
         };
         let last_decided = entries.iter().copied().rfind(is_decided);
         let last_decided = last_decided.map(|entry| entry.turn);
-        let stays: Vec<bool> = (entries.iter().zip(&current))
+        let size = |entry: &LedgerEntry| entry.printed(most).len() + "- turn 10000: \n".len();
+        let mut room = most.saturating_mul(2).max(LAST);
+        let mut stays: Vec<bool> = (entries.iter().zip(&current).rev())
             .map(|(entry, is_current)| {
-                let is_of_last = Some(entry.turn) == last_decided && !entry.of_model;
-                *is_current && is_decided(entry) && is_of_last
+                let is_of_last = Some(entry.turn) == last_decided;
+                let is_of_people = entry.standing != EntryStanding::ByRule;
+                if !(*is_current && is_decided(entry) && is_of_last && is_of_people) {
+                    return false;
+                }
+                let left = room.checked_sub(size(entry));
+                room = left.unwrap_or(room);
+                left.is_some()
             })
             .collect();
-        let size = |entry: &LedgerEntry| entry.printed(most).len() + "- turn 10000: \n".len();
+        stays.reverse();
         let all: usize = entries.iter().map(|entry| size(entry)).sum();
         let mut excess = all.saturating_sub(most);
         let mut kept = vec![true; entries.len()];
@@ -272,13 +315,12 @@ impl Ledger {
         (entries.collect(), left_out[0], left_out[1])
     }
 
-    fn add(&mut self, subject: LedgerSubject, text: String) {
+    fn add(&mut self, subject: LedgerSubject, text: String, standing: EntryStanding) {
         self.entries.push(LedgerEntry {
             turn: self.turn,
             subject,
             text,
-            for_turn: false,
-            of_model: false,
+            standing,
         });
     }
 
@@ -290,7 +332,8 @@ impl Ledger {
         self.prompts.clear();
         // Only what the last turn added may hold for it alone: a long conversation is not gone through each time.
         let of_turn = self.entries.split_off(self.before_turn);
-        let stays = of_turn.into_iter().filter(|entry| !entry.for_turn);
+        let of_turn = of_turn.into_iter();
+        let stays = of_turn.filter(|entry| entry.standing != EntryStanding::ForTurn);
         self.entries.extend(stays);
         self.before_turn = self.entries.len();
         self.sent = self.entries.len();
@@ -331,49 +374,33 @@ impl Ledger {
             id,
             text: question,
         };
-        self.add(subject, text);
+        self.add(subject, text, EntryStanding::Past);
     }
 
     fn closed(&mut self, prompt: &PromptId, closed: &Closed) {
         let Some((title, hash)) = self.prompts.remove(prompt) else {
             return;
         };
-        let title = indented(&title);
-        let permission = |how: &str| format!("{how}: {title}");
-        match closed {
+        let (how, note, standing) = match closed {
             Closed::Permitted {
                 permission: given, ..
             } => match given.known() {
-                Some(Permission::Turn) => {
-                    self.add(
-                        LedgerSubject::Decision(hash),
-                        permission("Allowed for this turn"),
-                    );
-                    if let Some(entry) = self.entries.last_mut() {
-                        entry.for_turn = true;
-                    }
-                }
+                Some(Permission::Turn) => ("Allowed for this turn", None, EntryStanding::ForTurn),
                 Some(Permission::Always) => {
-                    self.add(
-                        LedgerSubject::Decision(hash),
-                        permission("Allowed from now on"),
-                    );
+                    ("Allowed from now on", None, EntryStanding::UntilRevoked)
                 }
-                Some(Permission::No) | None => {
-                    self.add(LedgerSubject::Decision(hash), permission("Not allowed"));
-                }
-                Some(Permission::Once) => {}
+                Some(Permission::No) | None => ("Not allowed", None, EntryStanding::Past),
+                Some(Permission::Once) => return,
             },
-            Closed::Declined { note, .. } => {
-                let note = note.as_ref().map(|note| format!(". The user said: {note}"));
-                let text = permission("Not allowed") + &note.unwrap_or_default();
-                self.add(LedgerSubject::Decision(hash), text);
-            }
+            Closed::Declined { note, .. } => ("Not allowed", note.as_ref(), EntryStanding::Past),
             Closed::Configured
             | Closed::Delivered { .. }
             | Closed::Withdrawn
-            | Closed::Failed { .. } => {}
-        }
+            | Closed::Failed { .. } => return,
+        };
+        let note = note.map(|note| format!(". The user said: {note}"));
+        let text = format!("{how}: {}{}", indented(&title), note.unwrap_or_default());
+        self.add(LedgerSubject::Decision(hash), text, standing);
     }
 }
 
@@ -400,6 +427,15 @@ pub(super) fn verbatim(answer: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// The names of what came with a message, in a line of their own; empty where nothing did.
+fn names(attachments: &[Attachment]) -> String {
+    if attachments.is_empty() {
+        return String::new();
+    }
+    let names = attachments.iter().map(|attached| indented(&attached.name));
+    format!("\n  With it: {}", names.collect::<Vec<_>>().join(", "))
 }
 
 /// Text of a tool, with its further lines indented.
@@ -556,6 +592,59 @@ mod tests {
             "{after}"
         );
         assert!(!after.contains(": ls"), "{after}");
+    }
+
+    #[test]
+    fn a_revoked_permission_is_said_to_be_revoked() {
+        let mut events = vec![Event::TurnStart];
+        events.extend(allows(1, "cargo build", Permission::Always));
+        events.extend(allows(2, "cargo doc", Permission::Always));
+        let mut ledger = ledger(events);
+        ledger.revoke(|hash| hash == "cargo doc");
+        let text = ledger.text();
+        let revoked = "- turn 1: Allowed from now on: cargo build (revoked since then)\n";
+        assert!(text.contains(revoked), "{text}");
+        let stands = "- turn 1: Allowed from now on: cargo doc\n";
+        assert!(text.contains(stands), "{text}");
+    }
+
+    #[test]
+    fn what_came_with_a_message_is_named() {
+        let ledger = ledger([
+            Event::TurnStart,
+            Event::UserMessage {
+                text: "Read these.".into(),
+                attachments: vec![
+                    Attachment::text("notes.md", "long"),
+                    Attachment::text("stdin", "long"),
+                ],
+            },
+        ]);
+        let entry = "- turn 1: Read these.\n  With it: notes.md, stdin\n";
+        assert!(ledger.text().contains(entry), "{}", ledger.text());
+    }
+
+    #[test]
+    fn many_answers_of_one_turn_do_not_fill_a_small_window() {
+        let mut ledger = ledger([Event::TurnStart, call()]);
+        for at in 0..100 {
+            let pair = format!("p{at}");
+            ledger.push(&asks(&pair, &format!("Question {at}?")));
+            ledger.push(&answers(
+                &pair,
+                json!(format!("{at}: {}", "x".repeat(1_000))),
+            ));
+        }
+        for (window, most) in [
+            (Some(1), 4_500),
+            (Some(8_192), 4_500),
+            (Some(200_000), 50_000),
+        ] {
+            let text = ledger.for_request(window);
+            assert!(text.len() < most, "{window:?}: {}", text.len());
+            assert!(text.contains("\n  Answer of the user: 99: x"), "{text}");
+            assert!(text.contains("of the oldest."), "{text}");
+        }
     }
 
     #[test]

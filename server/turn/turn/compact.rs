@@ -4,8 +4,8 @@
 
 use crate::{
     compaction::{
-        Compacting, MadeSummary, Occasion, SummaryFault, calls_not_run, fills, is_due, is_native,
-        is_passing, native_summary, options, summary,
+        Compacting, MadeSummary, Occasion, SummaryFault, calls_not_run, fills, is_due, is_long,
+        is_native, is_passing, native_summary, options, summary,
     },
     effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
     history::fullness::{FAILURES, most_left, saves_enough},
@@ -87,7 +87,9 @@ impl Turn {
             && !saves_enough(left, before)
         {
             let why = format!("it has {left} tokens with the summary, and had {before} before");
-            self.compaction_in_vain(&why);
+            let text =
+                format!("The summary shortened the conversation too little ({why}); it stands");
+            self.compaction_in_vain(&why, &text);
         }
         if fills(self.cx.fullness.tokens(), after, &self.cx.rules) {
             self.cx
@@ -179,8 +181,18 @@ impl Turn {
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
+        let most = most_left(self.cx.fullness.tokens());
         let Piece::Finish(finish) = piece else {
-            return pass.response.add(piece);
+            pass.response.add(piece);
+            if !pass.is_native && is_long(&pass.response, most) {
+                // Whatever else comes is paid for in vain.
+                self.cx.perform(Effect::Abort(pass.request));
+                let response = std::mem::take(&mut pass.response);
+                pass.spent.count(&response.usage);
+                self.cx.pay_broken(response.usage, true);
+                self.summary_was_bad(SummaryFault::Long, Vec::new());
+            }
+            return;
         };
         let response = std::mem::take(&mut pass.response);
         pass.spent.count(&response.usage);
@@ -196,29 +208,39 @@ impl Turn {
             self.cx.pay_broken(response.usage, false);
             return self.drop_compaction(code, "the model gave no summary");
         }
-        let fault = match summary(&response, &finish, most_left(self.cx.fullness.tokens())) {
+        let fault = match summary(&response, &finish, most) {
             Ok(summary) => return self.compacted(summary, response.usage),
             Err(fault) => fault,
         };
         self.cx.pay_broken(response.usage, false);
-        if pass.is_repair {
-            return self.drop_compaction(ErrorCode::Provider, fault.in_words());
-        }
-        pass.is_repair = true;
-        pass.retries = Retries::default();
         let results = calls_not_run(
             &response,
             self.cx.text().render(Sentence::CompactNotRun, &[]),
         );
         let complete = response.items.into_iter().filter(|item| item.complete);
         let reply: Vec<_> = complete.collect();
+        let mut said = Vec::new();
         // A long one might not even fit the model beside the conversation.
         let is_short = !matches!(fault, SummaryFault::Empty | SummaryFault::Long);
         if is_short && !reply.is_empty() {
-            pass.messages.push(Message::Assistant(reply));
             let text = self.cx.text().render(Sentence::CompactAgain, &[]);
-            pass.messages.push(Message::User { results, text });
+            said = vec![Message::Assistant(reply), Message::User { results, text }];
         }
+        self.summary_was_bad(fault, said);
+    }
+
+    /// Asks for the summary once more, after `said` of the first one, as far as the turn may cost that.
+    fn summary_was_bad(&mut self, fault: SummaryFault, said: Vec<Message>) {
+        let is_over = self.over_cost().is_some();
+        let Phase::Compacting(pass) = &mut self.phase else {
+            return;
+        };
+        if pass.is_repair || is_over {
+            return self.drop_compaction(ErrorCode::Provider, fault.in_words());
+        }
+        pass.is_repair = true;
+        pass.retries = Retries::default();
+        pass.messages.extend(said);
         self.send_compaction();
     }
 
@@ -234,8 +256,12 @@ impl Turn {
         }
     }
 
-    /// Asks for an ordinary summary after one in the provider's own form failed.
+    /// Asks for an ordinary summary after one in the provider's own form failed, as far as the turn may cost that.
     fn compact_in_own_words(&mut self) {
+        if self.over_cost().is_some() {
+            let why = "the provider's own summary cannot be used";
+            return self.drop_compaction(ErrorCode::Provider, why);
+        }
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
@@ -343,14 +369,18 @@ impl Turn {
         self.summaries_put_off = 0;
         let cost = pass.spent.cost;
         let cost = cost.map_or_else(String::new, |cost| format!(" It cost ${cost:.4}."));
-        let sizes = match (before, left) {
-            (0, 0) => String::new(),
-            (before, 0) => format!(" from {before} tokens"),
-            (0, left) => format!(" to about {left} tokens"),
-            (before, left) => format!(" from {before} tokens to about {left}"),
+        let of = match before {
+            0 => String::new(),
+            before => format!(" of {before} tokens"),
+        };
+        let into = match (before, left) {
+            (_, 0) => String::new(),
+            (0, left) => format!(" in about {left} tokens"),
+            (_, left) => format!(" in about {left}"),
         };
         let text = format!(
-            "The conversation was summarised{sizes}; every answer and decision of yours is kept as it is.{cost}"
+            "The conversation{of} was summarised{into}; the ledger of what you said, answered and decided goes along, and \
+             the log keeps all.{cost}"
         );
         self.cx.notice(Level::Info, text);
         if pass.occasion.is_the_turn() {
@@ -361,16 +391,14 @@ impl Turn {
 
     /// Goes on without a summary; a turn that was to make one fails.
     fn drop_compaction(&mut self, code: ErrorCode, why: &str) {
-        match self.end_compaction(code, why) {
-            Some((Occasion::Idle, _)) => {
-                self.compaction_in_vain(why);
-                self.conclude(Conclusion::of(Outcome::Completed));
-            }
-            Some((_, sending)) => {
-                self.compaction_in_vain(why);
-                self.send(sending);
-            }
-            None => {}
+        let Some((occasion, sending)) = self.end_compaction(code, why) else {
+            return;
+        };
+        let text = format!("The conversation could not be shortened ({why}); it goes on as it is");
+        self.compaction_in_vain(why, &text);
+        match occasion {
+            Occasion::Idle => self.conclude(Conclusion::of(Outcome::Completed)),
+            Occasion::Due | Occasion::Asked => self.send(sending),
         }
     }
 
@@ -419,19 +447,20 @@ impl Turn {
         Some((pass.occasion, pass.sending))
     }
 
-    /// Puts on record that a summary failed or saved too little, and tells the user what becomes of the conversation.
-    fn compaction_in_vain(&mut self, why: &str) {
+    /// Puts on record that a summary failed or saved too little, and tells the user what happened and what becomes of the
+    /// conversation. The text goes on.
+    fn compaction_in_vain(&mut self, why: &str, text: &str) {
         let model = self.cx.rules.model.id.clone();
         let reason = why.to_owned();
         self.cx.record(Event::CompactionFailed { model, reason });
         let then = if self.cx.fullness.is_given_up(&self.cx.rules.model.id) {
-            "it goes on as it is, and is not summarised any more unless you send `/compact`; before it is full, choose \
-             a model with a larger context window, or begin a new conversation"
+            "no more summaries are made unless you send `/compact`; before the conversation is full, choose a model with a larger \
+             context window, or begin a new one"
         } else {
-            "it goes on as it is, and is summarised again when that is due"
+            "the next summary is made when it is due"
         };
-        let text = format!("The conversation could not be shortened ({why}); {then}.");
-        self.cx.notice(Level::Warning, text);
+        self.cx
+            .notice(Level::Warning, format!("{text}, and {then}."));
     }
 
     fn tell_summary(&mut self, status: SummaryStatus, text: Option<&str>) {

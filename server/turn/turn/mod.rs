@@ -342,6 +342,12 @@ impl Turn {
             );
             return Some(TurnError::new(ErrorCode::Limit, text));
         }
+        self.over_cost()
+    }
+
+    /// The error of a turn that has cost what it may.
+    pub(crate) fn over_cost(&self) -> Option<TurnError> {
+        let limits = &self.cx.rules.limits;
         let (spent, most) = (self.cx.usage.cost?, limits.cost?);
         (spent >= most).then(|| {
             let text = format!(

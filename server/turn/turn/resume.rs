@@ -103,7 +103,7 @@ impl Turn {
     fn go_on_after(&mut self, finish: Option<&Finish>, owing: bool) {
         let model = &self.cx.rules.model.id;
         if let Some(error) = finish.and_then(|finish| taken_back(finish, model)) {
-            return self.conclude(Conclusion::failed(error));
+            return self.conclude(Conclusion::failed(self.advised(error)));
         }
         match finish {
             Some(Finish::Pause) => self.request_again(),

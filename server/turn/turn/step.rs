@@ -98,7 +98,22 @@ impl Turn {
             }
         }
         let error = TurnError::new(ErrorCode::of(&failure.class), failure.sentence());
-        self.conclude(Conclusion::failed(error));
+        self.conclude(Conclusion::failed(self.advised(error)));
+    }
+
+    /// The error, with what helps against a full context window whose size nobody told.
+    pub(crate) fn advised(&self, error: TurnError) -> TurnError {
+        let model = &self.cx.rules.model;
+        if error.code != ErrorCode::ContextFull || model.context_window.is_some() {
+            return error;
+        }
+        let text = error.message.trim_end_matches('.');
+        let text = format!(
+            "{text}; nobody says how large that of {} is: set its `context_window` in the configuration, so that \
+             conversations are summarised in time.",
+            model.id
+        );
+        TurnError::new(error.code, text)
     }
 
     /// Leaves out what the model refused by name, unless the turn is about that very tool.
@@ -138,7 +153,7 @@ impl Turn {
                 finish: Some(finish),
                 usage: response.usage,
             });
-            return self.conclude(Conclusion::failed(error));
+            return self.conclude(Conclusion::failed(self.advised(error)));
         }
         // A finish with an open call is malformed.
         let cut =

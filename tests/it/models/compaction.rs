@@ -95,12 +95,7 @@ fn fifty_summaries_in_one_turn_keep_every_answer_as_it_was_given() {
         let done = stage.run("Start the server.", &args).exits(0);
         stage.is_clean();
         let told = shown(&done);
-        assert_eq!(
-            told.matches("notice The conversation was summarised")
-                .count(),
-            50,
-            "{told}"
-        );
+        assert_eq!(told.matches("was summarised").count(), 50, "{told}");
 
         let requests = stage.requests();
         let mut passes = 0;
@@ -145,7 +140,7 @@ fn a_new_message_to_a_full_conversation_goes_out_after_the_summary_and_the_ledge
         stage.is_clean();
         let expected = "\
 notice The conversation has 30000 of 40000 tokens; it is being summarised.
-notice The conversation was summarised from 30000 tokens to about 6; every answer and decision of yours is kept as it is.
+notice The conversation of 30000 tokens was summarised in about 6; the ledger of what you said, answered and decided goes along, and the log keeps all.
 text It runs.
 completed It runs.
 ";
@@ -185,7 +180,7 @@ fn a_person_asks_for_a_summary_and_says_what_it_keeps() {
         let done = stage.run(words, &["--continue"]).exits(0);
         let told = shown(&done);
         let begin = "notice The conversation has 5000 of 40000 tokens; it is being summarised. You asked it to keep: Keep \
-                     the port.\nnotice The conversation was summarised from 5000 tokens to about 6;";
+                     the port.\nnotice The conversation of 5000 tokens was summarised in about 6;";
         assert!(told.starts_with(begin), "{api:?}: {told}");
         // Nobody has counted what is left.
         assert_eq!(contexts(&done), [0], "{api:?}: {}", done.stdout);
@@ -470,7 +465,7 @@ fn a_conversation_that_no_summary_shortens_is_not_summarised_again_in_later_turn
         script.push(holding(ModelReply::new("end").text("Done."), FULL));
         let stage = stage(api, script, "");
         let told = shown(&stage.run("Look.", &AUTO).exits(0));
-        let last = "and is not summarised any more unless you send `/compact`";
+        let last = "and no more summaries are made unless you send `/compact`";
         assert_eq!(told.matches(last).count(), 1, "{api:?}: {told}");
         stage.goes_on(vec![holding(ModelReply::new("more").text("Yes."), FULL)]);
         stage.run("And?", &["--continue"]).exits(0);
@@ -513,4 +508,49 @@ fn the_ledger_of_a_conversation_is_printed_from_its_log() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// Bytes of a file of which the model is shown all by itself.
+const LARGE: usize = 30_000;
+
+#[test]
+fn the_results_of_one_message_leave_room_in_the_context_window() {
+    row(|api| {
+        let mut many = ModelReply::new("many").reasoning("I look at all of them.");
+        for file in 0..6 {
+            let arguments = format!(r#"{{"path":"{file}.txt"}}"#);
+            many = many.call(&format!("call_{file}"), "read_file", arguments);
+        }
+        let script = vec![
+            holding(many, ROOM),
+            holding(
+                ModelReply::new("again").call("again", "read_file", r#"{"path":"5.txt"}"#),
+                ROOM,
+            ),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ];
+        let stage = stage(api, script, "");
+        for file in 0..6 {
+            let line = format!("line of {file}\n");
+            let text = line.repeat(LARGE / line.len());
+            stage.world.write(&format!("{file}.txt"), &text);
+        }
+        stage.run("Look.", &AUTO).exits(0);
+        stage.is_clean();
+        let log = stage.world.log();
+        let results = log.all("tool_result");
+        let size = |at: usize| results[at]["content"].as_str().unwrap().len();
+        let of_message: usize = (0..6).map(size).sum();
+        assert!(
+            (WINDOW as usize..WINDOW as usize + 6 * 1_000).contains(&of_message),
+            "{api:?}: {of_message}"
+        );
+        let cut = (0..6).filter(|at| {
+            let content = results[*at]["content"].as_str().unwrap();
+            content.contains("are left out here: read_output")
+        });
+        assert_eq!(cut.count(), 5, "{api:?}");
+        // Of a file that was cut the model does not have all lines, so that it is given whole.
+        assert!(size(6) > LARGE - 100, "{api:?}: {}", size(6));
+    });
 }

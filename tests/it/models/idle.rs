@@ -80,7 +80,7 @@ fn a_long_conversation_is_summarised_while_nobody_writes_and_the_next_message_go
         );
         let ends = client.update("notice")["text"].to_string();
         assert!(
-            ends.contains("was summarised from 26000 tokens"),
+            ends.contains("of 26000 tokens was summarised"),
             "{api:?}: {ends}"
         );
         // Ollama does not say what it read from a cache, so what it costs is not known.
@@ -215,8 +215,8 @@ fn a_summary_that_fails_while_nobody_writes_is_no_failure_of_anybody() {
     client.update("notice");
     assert_eq!(
         client.update("notice")["text"],
-        "The conversation could not be shortened (the model answered nothing); it goes on as it is, and is summarised again \
-         when that is due."
+        "The conversation could not be shortened (the model answered nothing); it goes on as it is, and the next \
+         summary is made when it is due."
     );
     let completed = client.completed();
     assert_eq!(

@@ -95,12 +95,22 @@ fn check(
     next: &str,
     says: impl Fn(ServedApi) -> (u16, &'static str, &'static str) + Sync,
 ) {
+    check_each(code, what, |_| next.to_owned(), says);
+}
+
+/// The same, where what to do depends on the API.
+fn check_each(
+    code: i32,
+    what: &str,
+    next: impl Fn(ServedApi) -> String + Sync,
+    says: impl Fn(ServedApi) -> (u16, &'static str, &'static str) + Sync,
+) {
     row(|api| {
         let (status, word, message) = says(api);
         let stage = ModelStage::new(api, vec![error(api, status, word, message)]);
         let done = run(&stage).exits(code);
         let what = what.replace("KEY", column::key_variable(api));
-        let sentence = format!("{what} ({message} (key [hidden])); {next}");
+        let sentence = format!("{what} ({message} (key [hidden])); {}", next(api));
         assert_says(api, &done, &sentence);
         stage.is_clean();
     });
@@ -189,8 +199,19 @@ fn no_credit() {
 #[test]
 fn a_full_context() {
     let what = "the conversation no longer fits the model's context";
-    let next = "fork an earlier turn, start a new conversation, or choose a model with a larger context window";
-    check(1, what, next, |api| match api {
+    let next = |api| {
+        let next = "fork an earlier turn, start a new conversation, or choose a model with a larger context window";
+        match api {
+            // A server of one's own, which does not tell it.
+            ServedApi::OpenaiChat => format!(
+                "{next}; nobody says how large that of {} is: set its `context_window` in the configuration, so that \
+                 conversations are summarised in time.",
+                column::model(api)
+            ),
+            _ => next.to_owned(),
+        }
+    };
+    check_each(1, what, next, |api| match api {
         ServedApi::Anthropic => (
             400,
             "invalid_request_error",

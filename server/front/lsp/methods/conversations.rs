@@ -149,10 +149,12 @@ pub(in super::super) async fn ledger(
     at: Arc<LspConnection>,
     params: ConversationRef,
 ) -> Result<MarkdownResult> {
-    let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
+    let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
+    let id = params.conversation_id.clone();
     let read = at.disk.of_conversation(&params.conversation_id, move || {
-        let (conversation, _) = workspace.conversation(&id)?;
-        conversation.ledger().map_err(internal)
+        let (conversation, root) = workspace.conversation(&id)?;
+        let approvals = engine.conversations().store(&root)?.approvals();
+        conversation.ledger(&approvals).map_err(internal)
     });
     let text = read.await?;
     Ok(MarkdownResult { text })

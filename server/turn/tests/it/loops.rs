@@ -155,10 +155,7 @@ impl GrowingTurn {
             2 => self.play.line("do s read {}"),
             3 => self.play.line("finish stop"),
             4 => self.play.line("say  "),
-            5 => {
-                self.play.line(&format!("part {text}"));
-                self.play.line("finish max_tokens");
-            }
+            5 => self.play.line(&format!("say-cut {text}")),
             6 => self.play.line("finish refusal"),
             7..11 => self.play.line("say Short."),
             _ => self.play.line(&format!("say {text}")),

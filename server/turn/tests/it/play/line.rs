@@ -200,9 +200,16 @@ impl Play {
                 let id = self.request(number).request.id;
                 self.tell(Input::FirstByte(id));
             }
+            // Where the turn has enough of it, the rest comes all the same, as on a connection.
             "say" => {
+                let number = Some(self.request(number).request.id.0);
                 self.item(number, Kind::Text, &lines(rest), Some(true));
                 self.finish(number, Finish::Stop);
+            }
+            "say-cut" => {
+                let number = Some(self.request(number).request.id.0);
+                self.item(number, Kind::Text, &lines(rest), None);
+                self.finish(number, Finish::MaxTokens);
             }
             "text" => self.item(number, Kind::Text, &lines(rest), Some(true)),
             "part" => self.item(number, Kind::Text, &lines(rest), None),
