@@ -75,9 +75,17 @@ impl StatusLine {
             });
     }
 
-    /// Takes note of the model of a turn that named none, until the next check, and sends the status if it changed.
-    pub(super) async fn took(&self, model: String) {
-        lock(&self.found).model = Some(model);
+    /// A turn began, with `model` where it named none, which is shown until the next check. Where something was wrong with
+    /// the configuration, it is checked again: the turn would not have begun.
+    pub(super) async fn began(self: &Arc<Self>, model: Option<String>) {
+        let was_wrong = {
+            let mut found = lock(&self.found);
+            found.model = model.or(found.model.take());
+            found.health == Health::Error
+        };
+        if was_wrong {
+            self.look_again();
+        }
         self.tell().await;
     }
 

@@ -127,6 +127,7 @@ fn a_broken_configuration_is_said_and_does_not_end_the_server() {
     client.turn(json!({ "message": "x" }));
     assert_eq!(client.update("text")["text"], "Done.");
     assert_eq!(client.completed()["outcome"], "completed");
+    while client.expect("aside/status")["params"]["health"] == "error" {}
     let list = client.request("aside/conversation/list", json!({}));
     assert_eq!(
         list["items"].as_array().unwrap().len(),

@@ -72,11 +72,8 @@ pub(in crate::front::lsp) async fn begin_turn(
     if at.workspace.changes() != settings {
         apply_settings(at);
     }
-    if names_model {
-        at.status.tell().await;
-    } else {
-        at.status.took(model).await;
-    }
+    let own_model = (!names_model).then_some(model);
+    at.status.began(own_model).await;
     Ok(handle)
 }
 
