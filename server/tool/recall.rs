@@ -18,6 +18,8 @@ const AROUND: usize = 2;
 const PASSAGE: usize = 4 * 1024;
 /// Bytes of a line beyond which it is cut.
 const LINE: usize = 400;
+/// Shape of a time down to its second.
+const SECONDS: &str = "0000-00-00T00:00:00";
 
 /// The tool `recall`, as the arguments of a call.
 #[derive(Deserialize)]
@@ -118,23 +120,30 @@ fn wrong_bounds(args: &Recall) -> Option<String> {
             '0' => c.is_ascii_digit(),
             like => c == like,
         };
-        if !time.chars().zip("0000-00-00T00:00:00".chars()).all(is_digit_or) {
+        let (begin, rest) = time.split_at(time.floor_char_boundary(SECONDS.len()));
+        let is_begin = begin.chars().zip(SECONDS.chars()).all(is_digit_or);
+        if !is_begin || !matches!(rest, "" | "Z") {
             return Some(format!(
                 "{name} {time:?} is no time: write it in UTC, such as 2026-11-28T10."
             ));
         }
     }
-    let (since, until) = (args.since.as_deref()?, args.until.as_deref()?);
+    let (since, until) = (bound(args.since.as_ref())?, bound(args.until.as_ref())?);
     let begin = since.get(..until.len()).unwrap_or(since);
     (begin > until).then(|| format!("since {since} comes after until {until}: exchange them."))
+}
+
+/// A bound in time, of which each time of that second is.
+fn bound(time: Option<&String>) -> Option<&str> {
+    time.map(|time| time.trim_end_matches('Z'))
 }
 
 /// A passage as it is shown, if it is one of those that are looked for.
 fn passage(args: &Recall, words: &[String], said: &Passage, time: &str) -> Option<String> {
     let is_in_turns = args.first_turn.is_none_or(|first| said.turn >= first)
         && args.last_turn.is_none_or(|last| said.turn <= last);
-    let is_in_time = args.since.as_deref().is_none_or(|since| time >= since)
-        && args.until.as_deref().is_none_or(|until| {
+    let is_in_time = bound(args.since.as_ref()).is_none_or(|since| time >= since)
+        && bound(args.until.as_ref()).is_none_or(|until| {
             let begin = time.get(..until.len()).unwrap_or(time);
             begin <= until
         });
@@ -186,13 +195,24 @@ fn excerpt(text: &str, words: &[String]) -> String {
             shown += &format!("[{left_out} lines]\n");
             left_out = 0;
         }
-        shown += &short_line(line, LINE);
+        shown += &short_line(beginning(line, words), LINE);
         shown.push('\n');
     }
     if left_out > 0 {
         shown += &format!("[{left_out} lines]\n");
     }
     shown.trim_end().to_owned()
+}
+
+/// The line from a little before the first of the words on, where that is far behind its beginning.
+fn beginning<'a>(line: &'a str, words: &[String]) -> &'a str {
+    let lower = line.to_lowercase();
+    let at = words.iter().filter_map(|word| lower.find(word)).min();
+    // Letters of another case may have more bytes, so the place is about right.
+    match at.filter(|at| *at > LINE / 2) {
+        Some(at) => &line[line.floor_char_boundary(at - LINE / 2)..],
+        None => line,
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +246,11 @@ mod tests {
             "ok: ## turn 1, 2026-11-28T10:20:30Z, the user\nUse port 8080.\n",
         )
         .await;
+        let long = format!("{}the port is 4711{}", "a ".repeat(2_000), " b".repeat(2_000));
+        let mut trial = ToolTrial::new(&[]);
+        trial.says(1, TIME, "the user", &long);
+        let found = trial.call("recall", json!({"words": "port"})).await;
+        assert!(found.contains("the port is 4711"), "{found}");
         let nothing = "ok: Nothing like that was said.";
         check(&SAID, json!({"words": "port 9090"}), nothing).await;
         let without = "error: Say what to look for: words, a file, turns or a time.";
@@ -246,9 +271,26 @@ mod tests {
             ("since", "2026-11-28T10:20:31", nothing),
             ("until", "2026-11-28T10", answer),
             ("until", "2026-11-28T09", nothing),
+            ("until", "2026-11-28T10:20:30Z", answer),
+            (
+                "since",
+                "yesterday",
+                "error: since \"yesterday\" is no time: write it in UTC, such as 2026-11-28T10.",
+            ),
+            (
+                "until",
+                "2026-11-28T10:20:30+02:00",
+                "error: until \"2026-11-28T10:20:30+02:00\" is no time: write it in UTC, such as 2026-11-28T10.",
+            ),
         ] {
             check(&SAID, json!({"words": "host", bound: time}), found).await;
         }
+        check(
+            &SAID,
+            json!({"words": "host", "first_turn": 2, "last_turn": 1}),
+            "error: first_turn 2 comes after last_turn 1: exchange them.",
+        )
+        .await;
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::{
     effect::{CallResult, Message, Sending},
-    history::fullness::{BYTES_A_TOKEN, Fullness},
+    history::fullness::{BYTES_A_TOKEN, Fullness, most_left},
     input::{RequestId, Time},
     model::{
         response::{FailureClass, Feature, Finish, Item, Kind, Response, Usage},
@@ -11,6 +11,11 @@ use crate::{
     record::NativeSummary,
     rules::{CompactionRule, Rules, ToolChoice},
 };
+
+/// Tokens that a summary may have in a context window of which nobody knows how large it is.
+const MOST_OF_UNKNOWN: u64 = 50_000;
+/// Bytes of a bad reply that goes along with the request for another one.
+const SHORT_REPLY: u64 = 4 * 1024;
 
 /// A compaction that is under way.
 #[derive(Debug)]
@@ -81,11 +86,11 @@ pub(crate) fn is_due(fullness: &Fullness, rules: &Rules) -> bool {
 }
 
 /// Whether a response of `after` tokens fills a conversation so far that it would be summarised, if that were not switched
-/// off.
-pub(crate) fn fills(before: u64, after: u64, rules: &Rules) -> bool {
-    let most = rules.model.compacts_at;
-    rules.compaction == CompactionRule::Off
-        && most.is_some_and(|most| before <= most && after > most)
+/// off or given up.
+pub(crate) fn fills(fullness: &Fullness, after: u64, rules: &Rules) -> bool {
+    let (before, most) = (fullness.tokens(), rules.model.compacts_at);
+    let is_off = rules.compaction == CompactionRule::Off || fullness.is_given_up(&rules.model.id);
+    is_off && most.is_some_and(|most| before <= most && after > most)
 }
 
 /// Options of a request for a summary: those of the next request, but no tool is forced.
@@ -140,11 +145,27 @@ pub(crate) fn native_summary(response: &Response, model: &str, most: u64) -> Opt
     })
 }
 
-/// Whether a summary that still arrives has more than `most` tokens.
+/// Tokens that a summary may have.
+pub(crate) fn most_of_summary(fullness: &Fullness, rules: &Rules) -> u64 {
+    let window = rules.model.context_window;
+    let fits = window.map_or(MOST_OF_UNKNOWN, |window| window / 2);
+    most_left(fullness.tokens()).min(fits)
+}
+
+/// Whether what still arrives in place of a summary has more than `most` tokens. Reasoning is no part of it.
 pub(crate) fn is_long(response: &Response, most: u64) -> bool {
-    let texts = response.items.iter().filter(|item| item.kind == Kind::Text);
-    let bytes: usize = texts.map(|item| item.text.len()).sum();
-    bytes as u64 / BYTES_A_TOKEN > most
+    bytes(response) / BYTES_A_TOKEN > most
+}
+
+/// Whether a bad reply is short enough to go along with the request for another one.
+pub(crate) fn is_short(response: &Response) -> bool {
+    bytes(response) <= SHORT_REPLY
+}
+
+fn bytes(response: &Response) -> u64 {
+    let items = response.items.iter();
+    let own = items.filter(|item| item.kind != Kind::Reasoning);
+    own.map(|item| item.text.len() as u64).sum()
 }
 
 /// The summary in a response, of at most `most` tokens.

@@ -191,7 +191,12 @@ impl Performer {
         self.live.begin(work.call);
         self.tasks.run(work.call, |token| async move {
             let outcome = registry.run(&work, &context, &token).await;
-            room.fit(secrets.redact(work.call, outcome), &context).await
+            let outcome = secrets.redact(work.call, outcome);
+            match work.answers.is_empty() {
+                true => room.fit(outcome, &context).await,
+                // What somebody answered is not cut.
+                false => outcome,
+            }
         });
     }
 

@@ -9,8 +9,8 @@ use std::sync::{
 use aside_tool::{ToolContext, fitted_in};
 use aside_turn::input::{ToolOutcome, ToolOutput};
 
-/// Bytes of a result that are shown where there is no room left: enough to see what it is, and where the rest is.
-const LEAST: usize = 512;
+/// Bytes of a result that stays whole where there is no room left: to say where it is would take as many.
+const LEAST: usize = 256;
 
 /// Bytes that the results of the calls of one message may have: as many as the model's context window has tokens, which is
 /// about a third of it. The first results have it first.
@@ -21,13 +21,14 @@ pub(in crate::engine) struct StepRoom {
 }
 
 impl StepRoom {
-    /// The room in a context window of so many tokens; without bound where that is not known.
-    pub(in crate::engine) fn of(window: Option<u64>) -> Self {
-        let whole = window.and_then(|window| usize::try_from(window).ok());
-        let whole = whole.unwrap_or(usize::MAX);
+    /// The room in a context window of so many tokens, of which `taken` bytes wait for a request already; without bound where
+    /// the window is not known.
+    pub(in crate::engine) fn of(window: Option<u64>, taken: u64) -> Self {
+        let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let whole = window.map_or(usize::MAX, bytes);
         Self {
             whole,
-            left: Arc::new(AtomicUsize::new(whole)),
+            left: Arc::new(AtomicUsize::new(whole.saturating_sub(bytes(taken)))),
         }
     }
 
@@ -54,8 +55,9 @@ impl StepRoom {
     }
 
     async fn fit_output(&self, mut output: ToolOutput, context: &Arc<ToolContext>) -> ToolOutput {
-        let most = self.take(output.content.len()).max(LEAST);
-        if output.content.len() <= most {
+        let bytes = output.content.len();
+        let most = self.take(bytes);
+        if bytes <= most.max(LEAST) {
             return output;
         }
         if let Some(details) = output.details.as_mut().and_then(|it| it.as_object_mut()) {

@@ -450,7 +450,9 @@ impl DriverSetup {
         let live = LiveQuestions::default();
         live.attend(self.request.client.is_some());
         let context = self.context(&writer, hooks, live.clone(), workspace, state.seen);
-        let room = StepRoom::of(self.parts.provider.model().context_window);
+        // What waits are results of the step that a resumed turn goes on with.
+        let waiting = state.transcript.fullness().waiting();
+        let room = StepRoom::of(self.parts.provider.model().context_window, waiting);
         Performer {
             writer,
             durability: self.durability,

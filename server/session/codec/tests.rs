@@ -335,6 +335,7 @@ fn what_happens_to_files_and_titles() {
     check(
         Event::Compacted {
             number: 2,
+            asked: true,
             summary: "S".into(),
             native: Some(NativeSummary {
                 model: "p/m".into(),
@@ -344,7 +345,7 @@ fn what_happens_to_files_and_titles() {
             before: 9,
             usage: Usage::default(),
         },
-        r#"{"type":"compacted","number":2,"summary":"S","native":{"model":"p/m","opaque":"{}"},"ledger":"L","before":9}"#,
+        r#"{"type":"compacted","number":2,"asked":true,"summary":"S","native":{"model":"p/m","opaque":"{}"},"ledger":"L","before":9}"#,
     );
     check(
         Event::CompactionUndone {

@@ -171,7 +171,7 @@ impl Call {
         self.identity.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
         let tool = &self.identity.tool;
         let text = cx.text();
-        let (reason, text) = if place >= cx.rules.limits.calls_in_message {
+        let (reason, text) = if place >= cx.rules.calls_in_message() {
             (ResultReason::TooManyCalls, text.too_many_calls())
         } else if !cx.rules.tools.contains_key(tool) {
             (ResultReason::UnknownTool, text.no_tool(tool))

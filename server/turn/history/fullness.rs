@@ -38,6 +38,8 @@ struct Summarised {
     number: u32,
     /// Whether it is in a provider's own form.
     is_native: bool,
+    /// Whether the user asked for it, so that it may save little.
+    is_asked: bool,
     /// Tokens before it; 0 if that is not known.
     before: u64,
     /// Tokens with it, as of the first response; none until then.
@@ -59,6 +61,7 @@ impl Fullness {
             }
             Event::Compacted {
                 number,
+                asked,
                 native,
                 before,
                 ..
@@ -67,6 +70,7 @@ impl Fullness {
                 self.summaries.push(Summarised {
                     number: *number,
                     is_native: native.is_some(),
+                    is_asked: *asked,
                     before: *before,
                     after: None,
                 });
@@ -109,7 +113,8 @@ impl Fullness {
     }
 
     /// Bytes that wait for the next request.
-    pub(crate) fn waiting(&self) -> u64 {
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
         self.waiting
     }
 
@@ -123,6 +128,11 @@ impl Fullness {
     #[must_use]
     pub fn awaits_response(&self) -> bool {
         self.before().is_some()
+    }
+
+    /// Whether the user asked for the last summary, so that it may save little.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.summaries.last().is_some_and(|last| last.is_asked)
     }
 
     /// Tokens before the last summary, until a response shows how many are left.

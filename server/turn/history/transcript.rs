@@ -683,6 +683,7 @@ mod tests {
         for number in 1..3 {
             push(Event::Compacted {
                 number,
+                asked: false,
                 summary: format!("Summary {number}."),
                 native: None,
                 ledger: format!("Ledger {number}."),

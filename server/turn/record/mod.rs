@@ -263,6 +263,9 @@ pub enum Event {
         /// Counts the summaries of the conversation from 1; 0 in logs that do not say it.
         #[serde(default, skip_serializing_if = "is_default")]
         number: u32,
+        /// Whether the user asked for it, however full the conversation was.
+        #[serde(default, skip_serializing_if = "is_default")]
+        asked: bool,
         /// The summary, as the model wrote it; empty if only its provider can read it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         summary: String,

@@ -15,6 +15,9 @@ use crate::{question::Source, rules::limits::Limits, word::Vocabulary};
 
 pub mod limits;
 
+/// Tokens of the context window that each call of a message may take: its own words, and those that say where its result is.
+const TOKENS_A_CALL: u64 = 256;
+
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
@@ -514,6 +517,14 @@ impl Default for Model {
 }
 
 impl Rules {
+    /// Calls in one message that are looked at: no more than have room in the model's context window, with what says where
+    /// their results are.
+    pub(crate) fn calls_in_message(&self) -> usize {
+        let window = self.model.context_window.unwrap_or(u64::MAX);
+        let most = usize::try_from(window / TOKENS_A_CALL).unwrap_or(usize::MAX);
+        self.limits.calls_in_message.min(most.max(1))
+    }
+
     /// Takes in that a model refuses something. False where that was known: sending it again without would be in
     /// vain.
     pub fn refuse(&mut self, model: &str, feature: Feature) -> bool {

@@ -5,10 +5,10 @@
 use crate::{
     compaction::{
         Compacting, MadeSummary, Occasion, SummaryFault, calls_not_run, fills, is_due, is_long,
-        is_native, is_passing, native_summary, options, summary,
+        is_native, is_passing, is_short, most_of_summary, native_summary, options, summary,
     },
     effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
-    history::fullness::{FAILURES, most_left, saves_enough},
+    history::fullness::{FAILURES, saves_enough},
     input::{RequestId, Time},
     inquiry,
     model::{
@@ -17,7 +17,7 @@ use crate::{
     },
     model_text::Sentence,
     record::{ErrorCode, Event, Level, Outcome, TurnError},
-    rules::Model,
+    rules::{CompactionRule, Rules},
     turn::{Conclusion, Phase, Setup, Turn},
 };
 
@@ -89,11 +89,15 @@ impl Turn {
             let why = format!("it has {left} tokens with the summary, and had {before} before");
             let text =
                 format!("The summary shortened the conversation too little ({why}); it stands");
-            self.compaction_in_vain(&why, &text);
+            if self.cx.fullness.is_asked() {
+                self.cx.notice(Level::Info, text + ".");
+            } else {
+                self.compaction_in_vain(&why, &text);
+            }
         }
-        if fills(self.cx.fullness.tokens(), after, &self.cx.rules) {
-            self.cx
-                .notice(Level::Warning, filled(after, &self.cx.rules.model));
+        if fills(&self.cx.fullness, after, &self.cx.rules) {
+            let text = filled(after, &self.cx.rules);
+            self.cx.notice(Level::Warning, text);
         }
     }
 
@@ -181,7 +185,7 @@ impl Turn {
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
-        let most = most_left(self.cx.fullness.tokens());
+        let most = most_of_summary(&self.cx.fullness, &self.cx.rules);
         let Piece::Finish(finish) = piece else {
             pass.response.add(piece);
             if !pass.is_native && is_long(&pass.response, most) {
@@ -217,12 +221,12 @@ impl Turn {
             &response,
             self.cx.text().render(Sentence::CompactNotRun, &[]),
         );
+        let is_short = is_short(&response);
         let complete = response.items.into_iter().filter(|item| item.complete);
         let reply: Vec<_> = complete.collect();
         let mut said = Vec::new();
         // A long one might not even fit the model beside the conversation.
-        let is_short = !matches!(fault, SummaryFault::Empty | SummaryFault::Long);
-        if is_short && !reply.is_empty() {
+        if is_short && fault != SummaryFault::Empty && !reply.is_empty() {
             let text = self.cx.text().render(Sentence::CompactAgain, &[]);
             said = vec![Message::Assistant(reply), Message::User { results, text }];
         }
@@ -246,7 +250,7 @@ impl Turn {
 
     /// Takes a summary in the provider's own form. In place of what is none, an ordinary one is asked for, once.
     fn native_compaction_ended(&mut self, response: &Response) {
-        let most = most_left(self.cx.fullness.tokens());
+        let most = most_of_summary(&self.cx.fullness, &self.cx.rules);
         match native_summary(response, &self.cx.rules.model.id, most) {
             Some(summary) => self.compacted(summary, response.usage),
             None => {
@@ -359,6 +363,7 @@ impl Turn {
         self.cx.usage.count(&usage);
         self.cx.record(Event::Compacted {
             number: self.cx.fullness.next_summary(),
+            asked: pass.occasion == Occasion::Asked,
             summary: summary.text,
             native: summary.native,
             ledger: String::new(),
@@ -436,9 +441,14 @@ impl Turn {
         };
         self.tell_summary(SummaryStatus::Failed, Some(why));
         if pass.occasion == Occasion::Asked {
+            let next = match code {
+                ErrorCode::ContextFull => {
+                    "choose a model with a larger context window, or begin a new conversation"
+                }
+                _ => "try again, or choose another model",
+            };
             let text = format!(
-                "The conversation could not be summarised ({why}); it stays as it is, so try again, or choose another \
-                 model."
+                "The conversation could not be summarised ({why}); it stays as it is, so {next}."
             );
             self.conclude(Conclusion::failed(TurnError::new(code, text)));
             return None;
@@ -482,11 +492,17 @@ impl Turn {
 }
 
 /// The warning about a conversation that fills its model and is not summarised.
-fn filled(tokens: u64, model: &Model) -> String {
-    let of = model.context_window.map(|window| format!(" of {window}"));
-    format!(
-        "The conversation has {tokens}{} tokens, and summaries are off: send `/compact` to summarise it once, or set \
-         conversation.compaction to \"auto\", before it is full.",
-        of.unwrap_or_default()
-    )
+fn filled(tokens: u64, rules: &Rules) -> String {
+    let window = rules.model.context_window;
+    let of = window.map_or_else(String::new, |window| format!(" of {window}"));
+    let next = match rules.compaction {
+        CompactionRule::Off => {
+            "summaries are off: send `/compact` to summarise it once, or set conversation.compaction to \"auto\""
+        }
+        CompactionRule::Full | CompactionRule::Auto => {
+            "no more summaries are made unasked: send `/compact`, choose a model with a larger context window, or begin a \
+             new conversation"
+        }
+    };
+    format!("The conversation has {tokens}{of} tokens, and {next}, before it is full.")
 }

@@ -129,6 +129,7 @@ fn any_event(random: &mut Rng, is_asked: bool) -> Event {
         },
         4 => Event::Compacted {
             number: random.u32(1..4),
+            asked: false,
             summary: text,
             native: None,
             ledger: String::new(),

@@ -510,6 +510,26 @@ fn the_ledger_of_a_conversation_is_printed_from_its_log() {
     }
 }
 
+#[test]
+fn summaries_that_were_asked_for_do_not_end_those_that_are_due() {
+    let end = || holding(ModelReply::new("end").text("Well."), ROOM);
+    let stage = stage(ServedApi::Anthropic, vec![end()], "");
+    stage.run("Look.", &AUTO).exits(0);
+    for number in 0..4 {
+        stage.goes_on(vec![summary(number)]);
+        stage.run("/compact", &["--continue"]).exits(0);
+        stage.goes_on(vec![end()]);
+        let told = shown(&stage.run("And?", &["--continue"]).exits(0));
+        let little = "The summary shortened the conversation too little (it has ";
+        assert!(told.contains(little), "{told}");
+        assert!(!told.contains("no more summaries"), "{told}");
+    }
+    stage.goes_on(vec![holding(reads(1), FULL), summary(9), end()]);
+    let told = shown(&stage.run("Go on.", &["--continue"]).exits(0));
+    assert!(told.contains("was summarised in about"), "{told}");
+    stage.is_clean();
+}
+
 /// Bytes of a file of which the model is shown all by itself.
 const LARGE: usize = 30_000;
 

@@ -370,6 +370,7 @@ fn thinking_budget_leaves_room_for_the_answer() {
 fn summarised(summary: &str, model: &str) -> Event {
     Event::Compacted {
         number: 1,
+        asked: false,
         summary: summary.into(),
         native: Some(NativeSummary {
             model: model.into(),

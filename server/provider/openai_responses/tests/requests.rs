@@ -336,6 +336,7 @@ fn a_summary_is_asked_for_at_the_end_and_is_first_from_then_on() {
     trial.compacts = false;
     trial.transcript.push(&Event::Compacted {
         number: 1,
+        asked: false,
         summary: String::new(),
         native: Some(NativeSummary {
             model: trial.options.id(),

@@ -143,6 +143,7 @@ impl GrowingLog {
         };
         self.events.push(Event::Compacted {
             number: 0,
+            asked: false,
             summary: if is_readable {
                 "S".into()
             } else {

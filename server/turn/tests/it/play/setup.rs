@@ -177,6 +177,7 @@ impl World {
                 }),
                 "summary" => self.before.apply(&Event::Compacted {
                     number: 1,
+                    asked: false,
                     summary: "Summary.".into(),
                     native: None,
                     ledger: String::new(),
