@@ -20,7 +20,7 @@ use aside_turn::rules::{Mode, ToolChoice};
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, TypedValueParser},
-    error::ErrorKind,
+    error::{ContextKind, ErrorKind},
 };
 
 pub use value::{Attach, Schema};
@@ -460,18 +460,26 @@ fn stop(error: &clap::Error) -> Stop {
         )),
         ErrorKind::InvalidSubcommand
         | ErrorKind::UnknownArgument
-        | ErrorKind::MissingRequiredArgument => Stop::Usage(advised(&error.to_string())),
+        | ErrorKind::MissingRequiredArgument => Stop::Usage(advised(error)),
         _ => Stop::Usage(one_sentence(&error.to_string())),
     }
 }
 
 /// The sentence for an error, with the help of its command where nothing else is advised.
-fn advised(report: &str) -> String {
-    let said = one_sentence(report);
-    match command_of(report) {
-        Some(command) if !report.contains("tip:") => {
-            format!("{said}; {command} --help says what it takes")
-        }
+fn advised(error: &clap::Error) -> String {
+    const TIPS: [ContextKind; 6] = [
+        ContextKind::SuggestedCommand,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+        ContextKind::Suggested,
+        ContextKind::TrailingArg,
+    ];
+    let report = error.to_string();
+    let said = one_sentence(&report);
+    let has_tip = TIPS.iter().any(|tip| error.get(*tip).is_some());
+    match command_of(&report) {
+        Some(command) if !has_tip => format!("{said}; {command} --help says what it takes"),
         _ => said,
     }
 }
