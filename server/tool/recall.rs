@@ -246,7 +246,11 @@ mod tests {
             "ok: ## turn 1, 2026-11-28T10:20:30Z, the user\nUse port 8080.\n",
         )
         .await;
-        let long = format!("{}the port is 4711{}", "a ".repeat(2_000), " b".repeat(2_000));
+        let long = format!(
+            "{}the port is 4711{}",
+            "a ".repeat(2_000),
+            " b".repeat(2_000)
+        );
         let mut trial = ToolTrial::new(&[]);
         trial.says(1, TIME, "the user", &long);
         let found = trial.call("recall", json!({"words": "port"})).await;
