@@ -538,7 +538,7 @@ fn next(
         M::Rate => "wait a while, then try again",
         M::Overload => "wait a while, then try again",
         M::Context => {
-            "fork an earlier turn, start a new conversation, or choose a model with a larger context window"
+            "send `/compact`, start a new conversation, or choose a model with a larger context window"
         }
         M::Refusal => "rephrase the message, or choose another model",
         M::Refused(_) => "choose another model",

@@ -24,6 +24,8 @@ pub(crate) struct Compacting {
     /// Options of the request that waits for it, or of the one that would be next.
     pub(crate) sending: Sending,
     pub(crate) messages: Vec<Message>,
+    /// Whether results of tools are sent with their ends alone, because the context window is full.
+    pub(crate) is_shortened: bool,
     /// Whether the provider is asked for a summary in its own form, without the messages.
     pub(crate) is_native: bool,
     pub(crate) response: Response,
@@ -73,6 +75,17 @@ pub(crate) enum SummaryFault {
     Empty,
     Cut,
     Long,
+}
+
+/// Whether the context window has no room for what was sent of a conversation, as far as is known: the last request failed.
+pub(crate) fn is_over(fullness: &Fullness, rules: &Rules) -> bool {
+    let tokens = fullness
+        .tokens()
+        .saturating_add(fullness.sent() / BYTES_A_TOKEN);
+    rules
+        .model
+        .context_window
+        .is_some_and(|window| tokens > window)
 }
 
 /// Whether a conversation has to be summarised before the next request.

@@ -228,9 +228,17 @@ impl Performer {
                 self.room.begin_step();
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
-            RequestKind::Compaction(messages) => {
+            RequestKind::Compaction {
+                messages,
+                shortened,
+            } => {
                 sent.transcript = sent.transcript.before_calls();
                 sent.messages = messages;
+                if shortened {
+                    let window = self.provider.model().context_window;
+                    sent.transcript = sent.transcript.with_short_results(window);
+                    sent.shared = Arc::new(SharedBody::new(self.shared.conversation()));
+                }
             }
             RequestKind::NativeCompaction => {
                 sent.transcript = sent.transcript.before_response();

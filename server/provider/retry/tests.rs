@@ -217,7 +217,7 @@ fn errors_give_advice() {
         418 - - | I am a teapot => api.example answered 418: I am a teapot; check the request and the configuration
         429 - - after | slowly => api.example accepts no more requests for now (slowly); wait a while, then try again
         529 overloaded_error - | Overloaded => api.example is overloaded (Overloaded); wait a while, then try again
-        400 - - | prompt is too long => the conversation no longer fits the model's context (prompt is too long); fork an earlier turn, start a new conversation, or choose a model with a larger context window
+        400 - - | prompt is too long => the conversation no longer fits the model's context (prompt is too long); send `/compact`, start a new conversation, or choose a model with a larger context window
         - - refusal | No => the provider refuses this content (No); rephrase the message, or choose another model
         301 - - => api.example redirects to another address (HTTP status 301); set the provider's base_url to that address
         400 - - | `m` does not support tools => the model does not support tools (`m` does not support tools); choose one that does, or turn tools off with -T

@@ -94,6 +94,9 @@ pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutl
         if is_response && !waiting.are_counted(&mut outline.fullness) {
             return Ok(None);
         }
+        if head.kind == "compacted" {
+            waiting.are_summarised();
+        }
         if counts && !outline.take(&line[..size - 1], &mut calls) {
             return Ok(None);
         }
@@ -178,6 +181,11 @@ impl WaitingLines {
         let is_first = fullness.awaits_response();
         let sent = self.lines.drain(..std::mem::take(&mut self.sent));
         !is_first || apply(sent, fullness)
+    }
+
+    /// A summary stands for what was sent in vain.
+    fn are_summarised(&mut self) {
+        self.lines.drain(..std::mem::take(&mut self.sent));
     }
 
     /// No response follows. Returns false if a line is damaged.

@@ -42,7 +42,12 @@ pub enum RequestKind {
     /// A side request: the transcript so far, which it leaves as it is, and these messages.
     Inquiry(SideRequest),
     /// A summary of the conversation: the transcript as it was sent last, and these messages.
-    Compaction(Vec<Message>),
+    Compaction {
+        /// The messages: what a summary is, after a bad one also that.
+        messages: Vec<Message>,
+        /// Send the results of tools with their ends alone, because the context window has no room for all of them.
+        shortened: bool,
+    },
     /// A summary in the provider's own form: the transcript exactly as it was sent last.
     NativeCompaction,
 }

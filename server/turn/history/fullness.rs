@@ -66,6 +66,8 @@ impl Fullness {
                 before,
                 ..
             } => {
+                // What was sent in vain is part of what the summary stands for.
+                self.waiting -= std::mem::take(&mut self.sent);
                 self.made = self.made.max(*number);
                 self.summaries.push(Summarised {
                     number: *number,
@@ -116,6 +118,11 @@ impl Fullness {
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// Bytes that were sent, and that no response has counted.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Tokens of the conversation as of its last response; 0 if that is not known.

@@ -482,7 +482,7 @@ fn whole(question: &Question) -> String {
 }
 
 /// The text, with its middle left out beyond `most` bytes.
-fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+pub(super) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
         return Cow::Borrowed(text);
     }

@@ -11,12 +11,17 @@ use std::{
 use crate::{
     history::{
         fullness::{BYTES_A_TOKEN, Fullness},
-        ledger::Ledger,
+        ledger::{Ledger, shortened},
         outputs::{LARGE, LargeOutput},
     },
     model::{attachment::Attachment, response::Feature},
     record::{CallEnd, CallKey, ClearedOutput, DirectiveKind, Event, NativeSummary, PromptSubject},
 };
+
+/// Tokens of a context window of which nobody knows how large it is, and of which little is asked.
+const SMALL_WINDOW: u64 = 32_768;
+/// Bytes of a result that stay however many there are.
+const LEAST_RESULT: usize = 200;
 
 /// Heading of calls that were made after what a summary covers.
 const LAST_CALLS: &str =
@@ -630,6 +635,44 @@ impl Fork {
     pub fn native(&self, link: &Link) -> Option<&NativeSummary> {
         let oldest = self.oldest.as_ref().filter(|_| self.is_native)?;
         oldest.native.as_ref().filter(|_| self.begins_with(link))
+    }
+
+    /// The same with no more of each result of a tool than has room with all others in half of a context window of `window`
+    /// tokens, or of a small one where nobody knows how large it is, and in half of what they have now.
+    #[must_use]
+    pub fn with_short_results(&self, window: Option<u64>) -> Self {
+        let links: Vec<&Link> = self.newest_first().collect();
+        let items = links.iter().flat_map(|link| &link.items);
+        let bytes = items.filter_map(|item| match item {
+            Item::ToolResult { content, .. } => Some(content.len() as u64),
+            _ => None,
+        });
+        let (results, bytes) = bytes.fold((0, 0), |(count, all), one| (count + 1, all + one));
+        let room = window.unwrap_or(SMALL_WINDOW).saturating_mul(BYTES_A_TOKEN);
+        let most = room.min(bytes) / 2 / results.max(1);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let (mut oldest, mut newest) = (None, None);
+        for link in links.into_iter().rev() {
+            let mut items = link.items.clone();
+            for item in &mut items {
+                if let Item::ToolResult { content, .. } = item {
+                    *content = shortened(content, most.max(LEAST_RESULT)).into_owned();
+                }
+            }
+            newest = Some(Arc::new(Link {
+                previous: newest,
+                items,
+                native: link.native.clone(),
+                turn: link.turn,
+                epoch: link.epoch,
+            }));
+            oldest = oldest.or_else(|| newest.clone());
+        }
+        Self {
+            newest,
+            oldest: oldest.filter(|_| self.oldest.is_some()),
+            ..*self
+        }
     }
 
     /// What a summary is made of: up to the last request, or also its response if that made no calls.

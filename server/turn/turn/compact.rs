@@ -5,7 +5,8 @@
 use crate::{
     compaction::{
         Compacting, MadeSummary, Occasion, SummaryFault, calls_not_run, fills, is_due, is_long,
-        is_native, is_passing, is_short, most_of_summary, native_summary, options, summary,
+        is_native, is_over, is_passing, is_short, most_of_summary, native_summary, options,
+        summary,
     },
     effect::{Effect, Message, Request, RequestKind, Sending, SummaryStatus, Update},
     history::fullness::{FAILURES, saves_enough},
@@ -137,11 +138,14 @@ impl Turn {
             results: Vec::new(),
             text,
         }];
+        // Results of the last request, which had no room, are part of what is summarised.
+        let is_over = is_over(&self.cx.fullness, &self.cx.rules);
         self.phase = Phase::Compacting(Box::new(Compacting {
             request: RequestId(0),
             sending,
             messages,
-            is_native: is_native(&self.cx.fullness, &self.cx.rules, words),
+            is_shortened: is_over,
+            is_native: !is_over && is_native(&self.cx.fullness, &self.cx.rules, words),
             response: Response::default(),
             retries: Retries::default(),
             backoff: None,
@@ -168,7 +172,10 @@ impl Turn {
             id: request,
             kind: match pass.is_native {
                 true => RequestKind::NativeCompaction,
-                false => RequestKind::Compaction(pass.messages.clone()),
+                false => RequestKind::Compaction {
+                    messages: pass.messages.clone(),
+                    shortened: pass.is_shortened,
+                },
             },
             tool_choice,
             reasoning,
@@ -210,6 +217,9 @@ impl Turn {
         };
         if let Some(code) = refused {
             self.cx.pay_broken(response.usage, false);
+            if code == ErrorCode::ContextFull && self.shorten_compaction() {
+                return;
+            }
             return self.drop_compaction(code, "the model gave no summary");
         }
         let fault = match summary(&response, &finish, most) {
@@ -306,7 +316,25 @@ impl Turn {
         if pass.is_native {
             return self.compact_in_own_words();
         }
+        if failure.class == FailureClass::Context && self.shorten_compaction() {
+            return;
+        }
         self.drop_compaction(ErrorCode::of(&failure.class), &text);
+    }
+
+    /// Asks again with the ends of results alone, as the context window has no room for all of them. Returns false if that
+    /// was done before.
+    fn shorten_compaction(&mut self) -> bool {
+        let Phase::Compacting(pass) = &mut self.phase else {
+            return false;
+        };
+        if pass.is_shortened {
+            return false;
+        }
+        pass.is_shortened = true;
+        pass.retries = Retries::default();
+        self.send_compaction();
+        true
     }
 
     /// Leaves out what the model just refused, as the request that waits will.

@@ -439,8 +439,8 @@ pub(crate) fn taken_back(finish: &Finish, model: &str) -> Option<TurnError> {
         ),
         Finish::ContextFull => (
             ErrorCode::ContextFull,
-            "has no room left for this conversation in its context window; start a new one, or fork an earlier \
-             turn",
+            "has no room left for this conversation in its context window; send `/compact`, start a new one, or fork an \
+             earlier turn",
         ),
         _ => return None,
     };

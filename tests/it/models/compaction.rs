@@ -12,6 +12,7 @@ use super::{
     column,
     heard::heard,
     live::{LONG, Live},
+    refusals::full,
     shown::shown,
     stage::{AUTO, ModelStage, PlayedStep, row, says, stalls},
 };
@@ -528,6 +529,38 @@ fn summaries_that_were_asked_for_do_not_end_those_that_are_due() {
     let told = shown(&stage.run("Go on.", &["--continue"]).exits(0));
     assert!(told.contains("was summarised in about"), "{told}");
     stage.is_clean();
+}
+
+#[test]
+fn a_conversation_that_the_context_window_has_no_room_for_is_summarised_all_the_same() {
+    row(|api| {
+        let mut many = ModelReply::new("many").reasoning("I look.");
+        for file in 0..4 {
+            let arguments = format!(r#"{{"path":"{file}.txt"}}"#);
+            many = many.call(&format!("call_{file}"), "read_file", arguments);
+        }
+        let stage = stage(api, vec![holding(many, ROOM), full(api)], "");
+        for file in 0..4 {
+            let text = format!("line of {file}\n").repeat(600);
+            stage.world.write(&format!("{file}.txt"), &text);
+        }
+        stage.run("Look.", &AUTO).exits(1);
+        // It fits as far as is known, so the whole of it is tried first.
+        stage.goes_on(vec![full(api), full(api)]);
+        stage.run("/compact", &["--continue"]).exits(1);
+        let asked = stage.server.received();
+        let [whole, short] = [2, 1].map(|back| heard(&asked[asked.len() - back]));
+        assert!(!whole.contains("bytes left out]"), "{api:?}: {whole}");
+        let cut = short.matches("bytes left out]").count();
+        assert_eq!(cut, 4, "{api:?}: {short}");
+        assert!(short.len() < whole.len() * 3 / 4, "{api:?}: {short}");
+        stage.goes_on(vec![full(api), summary(1)]);
+        stage.run("/compact", &["--continue"]).exits(0);
+        stage.goes_on(vec![holding(ModelReply::new("end").text("Done."), ROOM)]);
+        stage.run("Go on.", &["--continue"]).exits(0);
+        stage.is_clean();
+        assert!(stage.heard().contains("Summary 1."), "{api:?}");
+    });
 }
 
 /// Bytes of a file of which the model is shown all by itself.

@@ -196,22 +196,14 @@ fn no_credit() {
     });
 }
 
-#[test]
-fn a_full_context() {
-    let what = "the conversation no longer fits the model's context";
-    let next = |api| {
-        let next = "fork an earlier turn, start a new conversation, or choose a model with a larger context window";
-        match api {
-            // A server of one's own, which does not tell it.
-            ServedApi::OpenaiChat => format!(
-                "{next}; nobody says how large that of {} is: set its `context_window` in the configuration, so that \
-                 conversations are summarised in time.",
-                column::model(api)
-            ),
-            _ => next.to_owned(),
-        }
-    };
-    check_each(1, what, next, |api| match api {
+/// The answer to a request for which the context window has no room.
+pub(super) fn full(api: ServedApi) -> PlayedStep {
+    let (status, word, message) = full_context(api);
+    error(api, status, word, message)
+}
+
+fn full_context(api: ServedApi) -> (u16, &'static str, &'static str) {
+    match api {
         ServedApi::Anthropic => (
             400,
             "invalid_request_error",
@@ -226,7 +218,25 @@ fn a_full_context() {
             "The input token count (1048577) exceeds the maximum.",
         ),
         ServedApi::Ollama => (400, "", "the input length exceeds the context length"),
-    });
+    }
+}
+
+#[test]
+fn a_full_context() {
+    let what = "the conversation no longer fits the model's context";
+    let next = |api| {
+        let next = "send `/compact`, start a new conversation, or choose a model with a larger context window";
+        match api {
+            // A server of one's own, which does not tell it.
+            ServedApi::OpenaiChat => format!(
+                "{next}; nobody says how large that of {} is: set its `context_window` in the configuration, so that \
+                 conversations are summarised in time.",
+                column::model(api)
+            ),
+            _ => next.to_owned(),
+        }
+    };
+    check_each(1, what, next, full_context);
 }
 
 /// The model ends like this; what it said until then is taken back.

@@ -90,7 +90,7 @@ impl GrowingTurn {
             }
             match self.play.any_request(&mut self.random) {
                 None => self.play.line("tick"),
-                Some((_, RequestKind::Compaction(_))) => self.summary(),
+                Some((_, RequestKind::Compaction { .. })) => self.summary(),
                 Some((_, RequestKind::NativeCompaction)) => self.native_summary(),
                 Some(_) => self.step(),
             }

@@ -193,9 +193,9 @@ fn response(rng: &mut Rng, play: &Play) -> String {
     };
     let asked = match &kind {
         RequestKind::Inquiry(ask) => ask.calls.iter().map(|call| play.call_name(*call)).collect(),
-        RequestKind::Turn { .. } | RequestKind::Compaction(_) | RequestKind::NativeCompaction => {
-            Vec::new()
-        }
+        RequestKind::Turn { .. }
+        | RequestKind::Compaction { .. }
+        | RequestKind::NativeCompaction => Vec::new(),
     };
     let line = match (rng.u8(..12), asked.as_slice()) {
         (0, _) => "fail transient reset".into(),

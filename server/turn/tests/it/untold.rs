@@ -15,7 +15,7 @@ pub(crate) fn effect(effect: &Effect) -> Effect {
         Effect::Send(request) => match &mut request.kind {
             RequestKind::Turn { .. } | RequestKind::NativeCompaction => {}
             RequestKind::Inquiry(ask) => ask.messages.iter_mut().for_each(clear_message),
-            RequestKind::Compaction(messages) => messages.iter_mut().for_each(clear_message),
+            RequestKind::Compaction { messages, .. } => messages.iter_mut().for_each(clear_message),
         },
         // What a call is told that asked while it runs, and tells the model.
         Effect::AnswerLive(_, _, Err(text)) => text.clear(),

@@ -69,7 +69,10 @@ fn send(play: &Play, request: &Request) -> String {
             text += &format!("step {step}{}", flag(*native_schema, " native-schema"));
         }
         RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
-        RequestKind::Compaction(_) => text += "compaction",
+        RequestKind::Compaction {
+            shortened: true, ..
+        } => text += "compaction shortened",
+        RequestKind::Compaction { .. } => text += "compaction",
         RequestKind::NativeCompaction => text += "native-compaction",
     }
     match &request.tool_choice {
@@ -90,7 +93,7 @@ fn send(play: &Play, request: &Request) -> String {
         RequestKind::Turn { .. } | RequestKind::NativeCompaction => &[][..],
         RequestKind::Inquiry(ask) => &ask.messages,
         // The outline of a summary is the same each time.
-        RequestKind::Compaction(messages) => messages.get(1..).unwrap_or_default(),
+        RequestKind::Compaction { messages, .. } => messages.get(1..).unwrap_or_default(),
     };
     for message in messages {
         text += &self::message(message);

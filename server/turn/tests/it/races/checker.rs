@@ -327,7 +327,7 @@ impl Checker {
         let own = match &request.kind {
             RequestKind::Inquiry(ask) => ask.assistant.is_some(),
             RequestKind::Turn { .. }
-            | RequestKind::Compaction(_)
+            | RequestKind::Compaction { .. }
             | RequestKind::NativeCompaction => false,
         };
         if !own && ((forced && !forces) || (switched && !model.reasoning_switches)) {
@@ -340,7 +340,7 @@ impl Checker {
             }
             RequestKind::Turn { .. } => history::of_turn(&sent, self.turn.paused),
             // Cut before the last calls, the transcript is one that was sent already.
-            RequestKind::Compaction(_) | RequestKind::NativeCompaction => {
+            RequestKind::Compaction { .. } | RequestKind::NativeCompaction => {
                 self.counts.add("summary asked for");
                 Ok(())
             }

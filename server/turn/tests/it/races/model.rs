@@ -98,7 +98,7 @@ pub(crate) fn reply(
             structured(tape, asked)
         }
         RequestKind::Inquiry(ask) => inquiry(tape, ask, asked),
-        RequestKind::Compaction(_) => summary(tape),
+        RequestKind::Compaction { .. } => summary(tape),
         RequestKind::NativeCompaction => native_summary(tape),
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn effect(effect: &Effect) -> String {
                     format!("< send {id}: step {step}, choice {choice:?}")
                 }
                 RequestKind::Inquiry(ask) => format!("< send {id}: choice {choice:?}, {ask:?}"),
-                RequestKind::Compaction(_) => format!("< send {id}: compaction"),
+                RequestKind::Compaction { .. } => format!("< send {id}: compaction"),
                 RequestKind::NativeCompaction => format!("< send {id}: native compaction"),
             }
         }

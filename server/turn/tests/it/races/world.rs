@@ -447,7 +447,7 @@ impl World {
         let asked = match &request.kind {
             RequestKind::Inquiry(ask) => self.checker.asked_in(ask),
             RequestKind::Turn { .. }
-            | RequestKind::Compaction(_)
+            | RequestKind::Compaction { .. }
             | RequestKind::NativeCompaction => Vec::new(),
         };
         let pieces = model::reply(&mut self.tape, request, &asked);
