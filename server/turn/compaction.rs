@@ -91,11 +91,10 @@ pub(crate) fn is_over(fullness: &Fullness, rules: &Rules) -> bool {
 /// Whether a conversation has to be summarised before the next request.
 pub(crate) fn is_due(fullness: &Fullness, rules: &Rules) -> bool {
     let model = &rules.model;
-    let waiting = fullness.waiting() / BYTES_A_TOKEN;
-    let tokens = fullness.tokens().saturating_add(waiting);
+    let tokens = fullness.with_waiting();
     let is_over = model.compacts_at.is_some_and(|most| tokens > most);
     let is_on = rules.compaction != CompactionRule::Off && !fullness.is_given_up(&model.id);
-    is_on && is_over && fullness.tokens() > 0
+    is_on && is_over
 }
 
 /// Whether a response of `after` tokens fills a conversation so far that it would be summarised, if that were not switched

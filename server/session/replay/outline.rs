@@ -91,7 +91,7 @@ pub fn outline(folder: &Path, length: u64) -> io::Result<Option<ConversationOutl
         }
         let (counts, waits) = (COUNTS.contains(&head.kind), WAITS.contains(&head.kind));
         let (is_request, is_response) = (head.kind == "request_sent", head.kind == "response_end");
-        if is_response && !waiting.are_counted(&mut outline.fullness) {
+        if is_response && !waiting.are_counted(&line[..size - 1], &mut outline.fullness) {
             return Ok(None);
         }
         if head.kind == "compacted" {
@@ -176,11 +176,14 @@ impl WaitingLines {
         }
     }
 
-    /// A response comes that counts what was sent. Returns false if a line of it is damaged.
-    fn are_counted(&mut self, fullness: &mut Fullness) -> bool {
-        let is_first = fullness.awaits_response();
+    /// A response comes that counts what was sent, if its provider counts. Returns false if a line of all that is damaged.
+    fn are_counted(&mut self, response: &[u8], fullness: &mut Fullness) -> bool {
+        let Ok(response) = codec::decode(response) else {
+            return false;
+        };
         let sent = self.lines.drain(..std::mem::take(&mut self.sent));
-        !is_first || apply(sent, fullness)
+        let counts = response.entry.event().and_then(Event::context).is_some();
+        (counts && !fullness.awaits_response()) || apply(sent, fullness)
     }
 
     /// A summary stands for what was sent in vain.

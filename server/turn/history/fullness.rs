@@ -21,6 +21,8 @@ pub struct Fullness {
     waiting: u64,
     /// Those of them that the last request has.
     sent: u64,
+    /// Bytes that were sent, and that the provider did not count with its response.
+    uncounted: u64,
     /// Summaries that were not taken back, from the oldest to the newest.
     summaries: Vec<Summarised>,
     /// Number of the summary that was made last, also if it was taken back.
@@ -68,6 +70,7 @@ impl Fullness {
             } => {
                 // What was sent in vain is part of what the summary stands for.
                 self.waiting -= std::mem::take(&mut self.sent);
+                self.uncounted = 0;
                 self.made = self.made.max(*number);
                 self.summaries.push(Summarised {
                     number: *number,
@@ -90,7 +93,12 @@ impl Fullness {
             Event::RequestSent { .. } => self.sent = self.waiting,
             Event::ResponseEnd { usage, .. } => {
                 let left = self.left(usage);
-                self.waiting -= std::mem::take(&mut self.sent);
+                let sent = std::mem::take(&mut self.sent);
+                self.waiting -= sent;
+                self.uncounted = match usage.context() {
+                    Some(_) => 0,
+                    None => self.uncounted.saturating_add(sent),
+                };
                 if let (Some(after), Some(left)) = (usage.context(), left)
                     && let Some(last) = self.summaries.last_mut()
                     && last.after.is_none()
@@ -118,6 +126,18 @@ impl Fullness {
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// Tokens of the conversation with what waits for the next request, where nobody has counted that by a rule of thumb; 0
+    /// while there is nothing that could be summarised.
+    pub(crate) fn with_waiting(&self) -> u64 {
+        match (self.tokens, self.uncounted) {
+            (0, 0) => 0,
+            (tokens, uncounted) => {
+                let bytes = self.waiting.saturating_add(uncounted);
+                tokens.saturating_add(bytes / BYTES_A_TOKEN)
+            }
+        }
     }
 
     /// Bytes that were sent, and that no response has counted.

@@ -140,7 +140,7 @@ fn any_event(random: &mut Rng, is_asked: bool) -> Event {
             finish: Some(Finish::Stop),
             usage: Usage {
                 input: random.u64(..2) * random.u64(1..200),
-                output: random.u64(..50),
+                output: random.u64(..2) * random.u64(..50),
                 ..Usage::default()
             },
         },

@@ -33,6 +33,8 @@ struct GrowingTurn {
     bytes: u64,
     /// Bytes of the last result.
     result: u64,
+    /// Bytes of results that were sent, and that no response has counted.
+    uncounted: u64,
     /// Steps after which the model has said all.
     steps: usize,
     told: usize,
@@ -64,6 +66,7 @@ impl GrowingTurn {
             bytes_a_token: random.u64(2..6),
             bytes: 0,
             result: 0,
+            uncounted: 0,
             steps: random.usize(4..30),
             told: 0,
             counted: None,
@@ -115,12 +118,15 @@ impl GrowingTurn {
                 .line(&format!("usage input={} output={output}", input + 1));
             let now = input + 1 + output;
             self.counted = Some(now);
+            self.uncounted = 0;
             if let Some(before) = self.before.take() {
                 // The last result and this response are new.
                 let new = self.result / BYTES_A_TOKEN + output;
-                let is_vain = now.saturating_sub(new) > before * MOST_LEFT / 100;
+                let is_vain = before > 0 && now.saturating_sub(new) > before * MOST_LEFT / 100;
                 self.in_vain = if is_vain { self.in_vain + 1 } else { 0 };
             }
+        } else {
+            self.uncounted += self.result;
         }
         self.told += 1;
         match self.told < self.steps {
@@ -169,7 +175,7 @@ impl GrowingTurn {
             assert!(self.in_vain < IN_VAIN, "again in vain:\n{}", self.play.out);
             let known = self.counted.unwrap_or_default();
             assert!(
-                known + self.result / 2 > self.compacts,
+                known + (self.result + self.uncounted) / 2 > self.compacts,
                 "there is room:\n{}",
                 self.play.out
             );
@@ -196,10 +202,15 @@ impl GrowingTurn {
             Some((summary, before)) => {
                 self.before = Some(before);
                 self.counted = None;
+                self.uncounted = 0;
                 self.bytes = summary + self.result + 300;
                 self.put_off = 0;
             }
-            None if has_failed => self.in_vain += 1,
+            None if has_failed => {
+                self.in_vain += 1;
+                // That of the one before is not counted besides, where no response has shown what it saved.
+                self.before = None;
+            }
             None => self.put_off += 1,
         }
     }
