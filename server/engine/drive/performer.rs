@@ -192,11 +192,7 @@ impl Performer {
         self.tasks.run(work.call, |token| async move {
             let outcome = registry.run(&work, &context, &token).await;
             let outcome = secrets.redact(work.call, outcome);
-            match work.answers.is_empty() {
-                true => room.fit(outcome, &context).await,
-                // What somebody answered is not cut.
-                false => outcome,
-            }
+            room.fit(outcome, &work.answers, &context).await
         });
     }
 

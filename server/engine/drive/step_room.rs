@@ -7,7 +7,10 @@ use std::sync::{
 };
 
 use aside_tool::{ToolContext, fitted_in};
-use aside_turn::input::{ToolOutcome, ToolOutput};
+use aside_turn::{
+    input::{ToolOutcome, ToolOutput},
+    question::Answer,
+};
 
 /// Bytes of a result that stays whole where there is no room left: to say where it is would take as many.
 const LEAST: usize = 256;
@@ -37,26 +40,34 @@ impl StepRoom {
         self.left.store(self.whole, Ordering::Relaxed);
     }
 
-    /// Cuts the text of a result to the room that is left, and keeps the rest for `read_output`.
+    /// Cuts the text of a result to the room that is left, and keeps the rest for `read_output`. A result that repeats what was
+    /// answered to its call's questions has room for that in any case: nothing that a person said is cut.
     pub(super) async fn fit(
         &self,
         outcome: ToolOutcome,
+        answers: &[(String, Answer)],
         context: &Arc<ToolContext>,
     ) -> ToolOutcome {
+        let least = answers.iter().map(|(_, answer)| room_of(answer)).sum();
         match outcome {
             ToolOutcome::Success(output) => {
-                ToolOutcome::Success(self.fit_output(output, context).await)
+                ToolOutcome::Success(self.fit_output(output, least, context).await)
             }
             ToolOutcome::Error(output) => {
-                ToolOutcome::Error(self.fit_output(output, context).await)
+                ToolOutcome::Error(self.fit_output(output, least, context).await)
             }
             other @ (ToolOutcome::NeedsInput(_) | ToolOutcome::Stopped) => other,
         }
     }
 
-    async fn fit_output(&self, mut output: ToolOutput, context: &Arc<ToolContext>) -> ToolOutput {
+    async fn fit_output(
+        &self,
+        mut output: ToolOutput,
+        least: usize,
+        context: &Arc<ToolContext>,
+    ) -> ToolOutput {
         let bytes = output.content.len();
-        let most = self.take(bytes);
+        let most = self.take(bytes).max(least);
         if bytes <= most.max(LEAST) {
             return output;
         }
@@ -81,4 +92,9 @@ impl StepRoom {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         taken.unwrap_or_else(|left| left)
     }
+}
+
+/// Bytes of an answer in a result that repeats it as JSON, with the words around it.
+fn room_of(answer: &Answer) -> usize {
+    LEAST + answer.value().map_or(0, |value| value.to_string().len())
 }

@@ -245,11 +245,11 @@ impl Turn {
 
     /// Asks for the summary once more, after `said` of the first one, as far as the turn may cost that.
     fn summary_was_bad(&mut self, fault: SummaryFault, said: Vec<Message>) {
-        let is_over = self.over_cost().is_some();
+        let costs_enough = self.over_cost().is_some();
         let Phase::Compacting(pass) = &mut self.phase else {
             return;
         };
-        if pass.is_repair || is_over {
+        if pass.is_repair || costs_enough {
             return self.drop_compaction(ErrorCode::Provider, fault.in_words());
         }
         pass.is_repair = true;

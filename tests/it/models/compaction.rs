@@ -531,15 +531,20 @@ fn summaries_that_were_asked_for_do_not_end_those_that_are_due() {
     stage.is_clean();
 }
 
+/// One message that reads so many files: `0.txt`, `1.txt`, and so on.
+fn reads_each(files: usize) -> ModelReply {
+    let call = |reply: ModelReply, file| {
+        let arguments = format!(r#"{{"path":"{file}.txt"}}"#);
+        reply.call(&format!("call_{file}"), "read_file", arguments)
+    };
+    let many = ModelReply::new("many").reasoning("I look.");
+    (0..files).fold(many, call)
+}
+
 #[test]
 fn a_conversation_that_the_context_window_has_no_room_for_is_summarised_all_the_same() {
     row(|api| {
-        let mut many = ModelReply::new("many").reasoning("I look.");
-        for file in 0..4 {
-            let arguments = format!(r#"{{"path":"{file}.txt"}}"#);
-            many = many.call(&format!("call_{file}"), "read_file", arguments);
-        }
-        let stage = stage(api, vec![holding(many, ROOM), full(api)], "");
+        let stage = stage(api, vec![holding(reads_each(4), ROOM), full(api)], "");
         for file in 0..4 {
             let text = format!("line of {file}\n").repeat(600);
             stage.world.write(&format!("{file}.txt"), &text);
@@ -569,13 +574,8 @@ const LARGE: usize = 30_000;
 #[test]
 fn the_results_of_one_message_leave_room_in_the_context_window() {
     row(|api| {
-        let mut many = ModelReply::new("many").reasoning("I look at all of them.");
-        for file in 0..6 {
-            let arguments = format!(r#"{{"path":"{file}.txt"}}"#);
-            many = many.call(&format!("call_{file}"), "read_file", arguments);
-        }
         let script = vec![
-            holding(many, ROOM),
+            holding(reads_each(6), ROOM),
             holding(
                 ModelReply::new("again").call("again", "read_file", r#"{"path":"5.txt"}"#),
                 ROOM,
@@ -609,5 +609,23 @@ fn the_results_of_one_message_leave_room_in_the_context_window() {
             content.contains("line of 5") && content.len() > LARGE - 100
         });
         assert_ne!(size(6) > LARGE - 100, had_all, "{api:?}: {}", size(6));
+    });
+}
+
+#[test]
+fn an_answer_is_whole_though_the_results_of_one_message_have_less_room() {
+    row(|api| {
+        let script = vec![
+            holding(asks(), ROOM),
+            holding(ModelReply::new("end").text("Done."), ROOM),
+        ];
+        let stage = stage(api, script, "");
+        let said = ANSWER.repeat(WINDOW as usize / ANSWER.len() + 1);
+        let answer = format!("ask_user.answer={said}");
+        let args = [AUTO.as_slice(), &["--answer", &answer]].concat();
+        stage.run("Start the server.", &args).exits(0);
+        stage.is_clean();
+        let as_json = Value::from(said).to_string();
+        assert!(stage.heard().contains(&as_json), "{api:?}");
     });
 }
