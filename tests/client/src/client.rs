@@ -57,14 +57,14 @@ pub struct Client {
 impl Client {
     /// Starts this server, to which nothing was said yet.
     pub fn run(command: Command) -> Self {
-        let stderr = tempfile::tempfile().expect("a temporary file");
+        let stderr = server::new_stderr().expect("a temporary file");
         let (server, input, output) = Server::start(command, stderr).expect("the server starts");
         Self::new(Frames::Headers, Peer::Process(server), input, output)
     }
 
     /// The same for a server whose messages are lines.
     pub fn run_lines(command: Command) -> Self {
-        let stderr = tempfile::tempfile().expect("a temporary file");
+        let stderr = server::new_stderr().expect("a temporary file");
         let (server, input, output) = Server::start(command, stderr).expect("the server starts");
         Self::new(Frames::Lines, Peer::Process(server), input, output)
     }

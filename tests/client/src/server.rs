@@ -2,15 +2,12 @@
 
 use std::{
     fs::File,
-    io,
-    os::unix::fs::FileExt,
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
-    sync::mpsc::{Receiver, channel},
-    thread,
+    io::{self, Read, Seek, SeekFrom},
+    process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use shared_child::SharedChild;
 
 /// Bytes of its standard error that are kept, at the most.
 const COMPLAINT: u64 = 16 * 1024;
@@ -18,14 +15,13 @@ const COMPLAINT: u64 = 16 * 1024;
 /// A server, running. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
-    child: Child,
-    exited: Receiver<()>,
+    child: SharedChild,
     stderr: File,
 }
 
 impl Server {
     /// Starts a server, and gives the pipes to it and from it. What it writes to its standard error goes into this file,
-    /// which is open for reading too.
+    /// which is open for reading and appending.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -33,30 +29,15 @@ impl Server {
         mut command: Command,
         stderr: File,
     ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
-        let mut child = command
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(stderr.try_clone()?)
-            .spawn()?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            .stderr(stderr.try_clone()?);
+        let child = SharedChild::spawn(&mut command)?;
+        let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
             return Err(io::Error::other("the server has no pipes"));
         };
-        let (gone, exited) = channel();
-        let pid = Pid::from_child(&child);
-        thread::spawn(move || {
-            // It stays a zombie until it is waited for below, so its id cannot become another's.
-            let _ = waitid(
-                WaitId::Pid(pid),
-                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-            );
-            let _ = gone.send(());
-        });
-        let server = Self {
-            child,
-            exited,
-            stderr,
-        };
-        Ok((server, stdin, stdout))
+        Ok((Self { child, stderr }, stdin, stdout))
     }
 
     /// Its process id.
@@ -74,18 +55,13 @@ impl Server {
     ///
     /// # Errors
     /// Where it still ran at `deadline`.
-    pub fn exited(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
-        if let Some(status) = self.child.try_wait()? {
-            return Ok(status);
-        }
-        self.exited
-            .recv_timeout(left(deadline))
-            .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the server did not exit"))?;
-        self.child.wait()
+    pub fn exited(&self, deadline: Instant) -> io::Result<ExitStatus> {
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "the server did not exit");
+        self.child.wait_deadline(deadline)?.ok_or_else(late)
     }
 
     /// Ends it as a crash does, if it still runs.
-    pub fn kill(&mut self) {
+    pub fn kill(&self) {
         // Either fails where it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -98,22 +74,25 @@ impl Drop for Server {
     }
 }
 
+/// File for the standard error of servers: it is read while they write to its end.
+///
+/// # Errors
+/// Where there is no room for it.
+pub fn new_stderr() -> io::Result<File> {
+    let named = tempfile::Builder::new().append(true).tempfile()?;
+    Ok(named.into_file())
+}
+
 /// The end of what a server has written into the file of its standard error.
 ///
 /// # Errors
 /// Where the file cannot be read.
-pub fn complaint(stderr: &File) -> io::Result<String> {
+pub fn complaint(mut stderr: &File) -> io::Result<String> {
     let start = stderr.metadata()?.len().saturating_sub(COMPLAINT);
     let mut text = Vec::new();
-    // Not by way of the file's position, which is the server's too.
-    while (text.len() as u64) < COMPLAINT {
-        let mut part = [0; 4096];
-        let count = stderr.read_at(&mut part, start + text.len() as u64)?;
-        if count == 0 {
-            break;
-        }
-        text.extend_from_slice(&part[..count]);
-    }
+    // The position is the server's too, which appends wherever that is.
+    stderr.seek(SeekFrom::Start(start))?;
+    stderr.take(COMPLAINT).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 

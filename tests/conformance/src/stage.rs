@@ -12,6 +12,7 @@ use std::{
 use aside_test_client::{Server, framing::Frames, server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use url::Url;
 
 use crate::{
     Failure, Step, check,
@@ -77,9 +78,14 @@ impl Stage {
         self.folder.path().join("workspace")
     }
 
-    /// A URI of a file of the workspace. Its path needs no escape: the driver chose it.
+    /// The URI of a file of the workspace; of its root where the name is empty.
     pub fn uri(&self, file: &str) -> String {
-        format!("file://{}", self.workspace().join(file).display())
+        let path = match file {
+            "" => self.workspace(),
+            file => self.workspace().join(file),
+        };
+        let uri = Url::from_file_path(path).expect("temporary folders are absolute");
+        uri.into()
     }
 
     /// The seed of the run.
@@ -187,7 +193,6 @@ impl Stage {
     /// The params of `initialize` for a client of this kind.
     pub fn initialize(&self, knows: Knows) -> Value {
         let root = self.uri("");
-        let root = root.trim_end_matches('/');
         let mut capabilities = json!({
             "general": {"positionEncodings": ["utf-8", "utf-16"]},
             "window": {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": false}}},
@@ -240,6 +245,10 @@ impl Stage {
             .env("XDG_STATE_HOME", at("state"))
             .env("XDG_CONFIG_HOME", at("config"))
             .env("XDG_CACHE_HOME", at("cache"))
+            // The same places, by the names that Windows has for them.
+            .env("USERPROFILE", at("home"))
+            .env("LOCALAPPDATA", at("state"))
+            .env("APPDATA", at("config"))
             // What a server does inside a sandbox, and whether it has one, is its own business.
             .env("ASIDE_SANDBOX", "off");
         command

@@ -503,7 +503,7 @@ pub(super) fn wait_for_any(
     handles: &[BorrowedHandle<'_>],
     milliseconds: Option<u32>,
 ) -> io::Result<Option<usize>> {
-    let handles: Vec<HANDLE> = handles.iter().map(|handle| raw(handle)).collect();
+    let handles: Vec<HANDLE> = handles.iter().map(raw).collect();
     let time = milliseconds.unwrap_or(INFINITE);
     // SAFETY: the handles are borrowed for the call, and their number is told.
     let woken = unsafe { WaitForMultipleObjects(handles.len() as u32, handles.as_ptr(), 0, time) };

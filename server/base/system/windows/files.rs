@@ -409,6 +409,10 @@ pub fn open_to_write(at: &impl AsFolder, name: &str, itself: &File) -> io::Resul
     }
     let given = about.permissions();
     let mut writable = given.clone();
+    #[expect(
+        clippy::permissions_set_readonly_false,
+        reason = "this is one attribute of a file here, and nobody else may write then"
+    )]
     writable.set_readonly(false);
     fs::set_permissions(&path, writable)?;
     let opened = open();

@@ -225,8 +225,9 @@ pub fn name_of(bytes: &[u8]) -> OsString {
 /// A topmost folder, from which every program can start: that of the drive of the system.
 #[must_use]
 pub fn topmost() -> PathBuf {
-    let drive = std::env::var_os("SystemDrive").unwrap_or_else(|| "C:".into());
-    PathBuf::from(drive).join(r"\")
+    let mut drive = std::env::var_os("SystemDrive").unwrap_or_else(|| "C:".into());
+    drive.push(r"\");
+    drive.into()
 }
 
 /// The path of an entry of an open folder; its name is one name.

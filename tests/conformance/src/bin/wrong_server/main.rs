@@ -8,9 +8,7 @@ mod asking;
 mod wrong;
 
 use std::{
-    fs::File,
     io::{self, Write},
-    os::fd::AsFd,
     process::Command,
     sync::mpsc::channel,
     time::{Duration, Instant},
@@ -20,6 +18,7 @@ use aside_test_client::{
     Server,
     framing::{Frames, Message},
     pipes::{QueuedInput, read_into},
+    server::new_stderr,
 };
 use clap::Parser;
 
@@ -55,8 +54,7 @@ fn proxy(args: &Args) -> io::Result<()> {
     let wrong = args.wrong;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(&args.protocol);
-    let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-    let (mut server, input, output) = Server::start(command, stderr)?;
+    let (server, input, output) = Server::start(command, new_stderr()?)?;
     let frames = match args.protocol {
         Some(_) => Frames::Lines,
         None => Frames::Headers,
@@ -105,6 +103,7 @@ fn proxy(args: &Args) -> io::Result<()> {
     }
     // The server is at its end, and what it leaves as its status is the proxy's.
     let status = server.exited(Instant::now() + END)?;
+    eprint!("{}", server.complaint());
     std::process::exit(status.code().unwrap_or(1))
 }
 
