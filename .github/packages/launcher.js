@@ -18,7 +18,7 @@ function program() {
     fail(`there is no package for ${system}, only for ${built.join(', ')}; build Aside from its source.`);
   }
   try {
-    return require.resolve(`${platform}/bin/aside`);
+    return require.resolve(`${platform}/bin/${process.platform === 'win32' ? 'aside.exe' : 'aside'}`);
   } catch {
     fail(
       `the package ${platform} with the program is not installed, as after --omit=optional or with a lock file of ` +

@@ -8,7 +8,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-MACHINES = {62: "x86_64", 183: "aarch64"}
+# How the head of a program names its machine: ELF of Linux, Mach-O of macOS, PE of Windows.
+ELF = {62: "x86_64", 183: "aarch64"}
+MACH_O = {0x01000007: "x86_64", 0x0100000C: "aarch64"}
+PE = {0x8664: "x86_64", 0xAA64: "aarch64"}
 LOADER = 3
 MIB = 1 << 20
 # Each shell's completions: what `aside completions` calls it, and the file below `share` where it looks.
@@ -36,16 +39,34 @@ class Program:
     def read(self) -> bytes:
         return self.file.read_bytes()
 
+    @property
+    def name(self) -> str:
+        """The name of its file where it is installed."""
+        return "aside.exe" if self.row["system"] == "windows" else "aside"
 
-def examine(content: bytes) -> tuple[str, str]:
-    """The machine of an ELF program, and how it is linked."""
-    if content[:6] != b"\x7fELF\x02\x01":
-        raise Refused("is no 64-bit ELF program")
-    (machine,) = struct.unpack_from("<H", content, 18)
-    (heads,) = struct.unpack_from("<Q", content, 32)
-    size, count = struct.unpack_from("<HH", content, 54)
-    kinds = [struct.unpack_from("<I", content, heads + size * at)[0] for at in range(count)]
-    return MACHINES.get(machine, f"machine {machine}"), "dynamic" if LOADER in kinds else "static"
+    @property
+    def archive(self) -> str:
+        """The name of its archive."""
+        return f"aside-{self.target}.{'zip' if self.row['system'] == 'windows' else 'tar.gz'}"
+
+
+def examine(content: bytes) -> tuple[str, ...]:
+    """The system and the machine of a 64-bit program, and how it is linked if it is for Linux."""
+    if content[:6] == b"\x7fELF\x02\x01":
+        (machine,) = struct.unpack_from("<H", content, 18)
+        (heads,) = struct.unpack_from("<Q", content, 32)
+        size, count = struct.unpack_from("<HH", content, 54)
+        kinds = [struct.unpack_from("<I", content, heads + size * at)[0] for at in range(count)]
+        return "linux", ELF.get(machine, f"machine {machine}"), "dynamic" if LOADER in kinds else "static"
+    if content[:4] == b"\xcf\xfa\xed\xfe":
+        (machine,) = struct.unpack_from("<I", content, 4)
+        return "macos", MACH_O.get(machine, f"machine {machine}")
+    if content[:2] == b"MZ":
+        (head,) = struct.unpack_from("<I", content, 60)
+        signature, machine = struct.unpack_from("<4sH", content, head)
+        if signature == b"PE\0\0":
+            return "windows", PE.get(machine, f"machine {machine}")
+    raise Refused("is no 64-bit program of Linux, macOS or Windows")
 
 
 def check(program: Program, limit: int) -> None:
@@ -55,10 +76,10 @@ def check(program: Program, limit: int) -> None:
         found = examine(content)
     except (Refused, struct.error) as error:
         raise Refused(f"{program.file} {error}; give the program that was built for {program.target}") from error
-    wanted = (program.row["machine"], program.row["linked"])
+    wanted = tuple(program.row[fact] for fact in ("system", "machine", "linked") if fact in program.row)
     if found != wanted:
         raise Refused(
-            f"{program.file} is {found[1]} for {found[0]}, and {program.target} is {wanted[1]} for {wanted[0]}; "
+            f"{program.file} is a program of {', '.join(found)}, and {program.target} is {', '.join(wanted)}; "
             "give the program that was built for it"
         )
     if len(content) > limit * MIB:
@@ -68,9 +89,9 @@ def check(program: Program, limit: int) -> None:
 def speaker(programs: list[Program]) -> Program:
     """The one among them that runs here."""
     for program in programs:
-        if program.row["machine"] == platform.machine():
+        if (program.row["system"], program.row["machine"]) == (platform.system().lower(), platform.machine()):
             return program
-    raise Refused(f"none of the programs runs on {platform.machine()}, and one has to write the completions and man pages; give one more")
+    raise Refused(f"none of the programs is one of Linux for {platform.machine()}, and one has to write the completions and man pages; give one more")
 
 
 def run(program: Program, *arguments: str) -> bytes:

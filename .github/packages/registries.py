@@ -26,7 +26,7 @@ def npm(name: str, version: str, about: str, programs: list[Program], licences: 
     for program in programs:
         os, cpu = program.row["npm"].split("-")
         facts = {"name": f"{name}-{os}-{cpu}", **common, "os": [os], "cpu": [cpu], "preferUnplugged": True}
-        made[f"{stem}-{os}-{cpu}-{version}.tgz"] = package(facts, [("bin/aside", program.read(), PROGRAM)])
+        made[f"{stem}-{os}-{cpu}-{version}.tgz"] = package(facts, [(f"bin/{program.name}", program.read(), PROGRAM)])
     launcher = {
         "name": name,
         **common,
@@ -56,7 +56,7 @@ def wheel(
     kind = ["Wheel-Version: 1.0", "Generator: aside", "Root-Is-Purelib: false", *(f"Tag: py3-none-{tag}" for tag in tags)]
     lines = lambda text: ("\n".join(text) + "\n").encode()  # noqa: E731
     files = [
-        (f"{stem}.data/scripts/aside", program.read(), PROGRAM),
+        (f"{stem}.data/scripts/{program.name}", program.read(), PROGRAM),
         *((f"{stem}.data/data/{place}", content, TEXT) for place, content in share.items()),
         *((f"{stem}.dist-info/licenses/{place}", content, mode) for place, content, mode in licences),
         (f"{stem}.dist-info/METADATA", lines(metadata), TEXT),

@@ -4,18 +4,20 @@ import re
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 target, built = sys.argv[1], Path(sys.argv[2])
 cargo = tomllib.loads((Path(__file__).parent.parent.parent / "Cargo.toml").read_text())
 binstall = cargo["package"]["metadata"]["binstall"]
+binstall |= binstall["overrides"].get(target, {})
 values = {
     "repo": "https://example.com",
     "name": cargo["package"]["name"],
     "version": cargo["workspace"]["package"]["version"],
     "target": target,
     "bin": cargo["bin"][0]["name"],
-    "binary-ext": "",
+    "binary-ext": ".exe" if "windows" in target else "",
 }
 
 
@@ -24,5 +26,10 @@ def filled(template: str) -> str:
     return re.sub(r"\{ ([a-z-]+) \}", lambda found: values[found[1]], template)
 
 
-with tarfile.open(built / filled(binstall["pkg-url"]).rsplit("/", 1)[1]) as archive:
-    archive.getmember(filled(binstall["bin-dir"]))
+archive, program = built / filled(binstall["pkg-url"]).rsplit("/", 1)[1], filled(binstall["bin-dir"])
+if binstall["pkg-fmt"] == "zip":
+    with zipfile.ZipFile(archive) as packed:
+        packed.getinfo(program)
+else:
+    with tarfile.open(archive) as packed:
+        packed.getmember(program)
