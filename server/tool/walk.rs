@@ -5,12 +5,13 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
     vec,
 };
 
-use aside_base::system::folders::{EntryKind, FolderHandle, entries, open as open_in};
+use aside_base::system::folders::{EntryKind, entries, open as open_in};
 use ignore::overrides::{Override, OverrideBuilder};
 use tokio_util::sync::CancellationToken;
 
@@ -64,14 +65,14 @@ pub(super) struct WalkedFile<'a> {
     /// Path from the root, with `/`.
     pub(super) path: &'a str,
     /// The opened folder of the file.
-    pub(super) folder: &'a Arc<FolderHandle>,
+    pub(super) folder: &'a Arc<File>,
     /// Name of the file in that folder.
     pub(super) name: &'a OsStr,
 }
 
 /// A folder that is being walked.
 struct OpenFolder {
-    folder: Arc<FolderHandle>,
+    folder: Arc<File>,
     path: PathBuf,
     entries: vec::IntoIter<(OsString, EntryKind)>,
 }
@@ -187,7 +188,7 @@ impl<'a> FileWalk<'a> {
         for name in Path::new(&folder.path) {
             rules.enter(&at, &path);
             path.push(name);
-            at = cap_std::fs::Dir::from_std_file(open_in(&at, name).ok()?.into());
+            at = cap_std::fs::Dir::from_std_file(open_in(&at, name).ok()?);
         }
         Some(rules)
     }
@@ -208,7 +209,7 @@ impl<'a> FileWalk<'a> {
 
 impl OpenFolder {
     /// Lists the regular files and folders of a folder, in order. `None` if it cannot be read.
-    fn new(folder: FolderHandle, path: PathBuf) -> Option<Self> {
+    fn new(folder: File, path: PathBuf) -> Option<Self> {
         let mut entries = entries(&folder, ENTRIES).ok()?;
         let is_walked = |kind: &EntryKind| matches!(kind, EntryKind::File | EntryKind::Folder);
         entries.retain(|(name, kind)| name != ".git" && is_walked(kind));

@@ -2,16 +2,14 @@
 //! settings.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
 use aside_base::{
     regular,
-    system::folders::{
-        self, FolderHandle, canonical, name_of, open_file, open_plainly, remove_file,
-    },
+    system::folders::{self, canonical, name_of, open_file, open_plainly, remove_file},
 };
 
 /// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
@@ -91,7 +89,7 @@ pub(super) fn close(repository: &Path) -> bool {
 }
 
 /// Makes something in a folder. Returns whether it is there.
-fn make_in(folder: &Path, make: impl Fn(&FolderHandle) -> io::Result<()>) -> bool {
+fn make_in(folder: &Path, make: impl Fn(&File) -> io::Result<()>) -> bool {
     match open_plainly(folder).map(|folder| make(&folder)) {
         Ok(Ok(())) => true,
         Ok(Err(error)) => error.kind() == io::ErrorKind::AlreadyExists,

@@ -6,16 +6,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs::{self, File},
     io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
 
 use aside_base::{
     digest, regular,
-    system::folders::{
-        EntryKind, FolderHandle, kind, listed, name_of, open_plainly, remove_file, rename,
-    },
+    system::folders::{EntryKind, kind, listed, name_of, open_plainly, remove_file, rename},
 };
 
 use super::{
@@ -205,7 +203,7 @@ pub(super) fn take_away(way: &Path) -> Option<String> {
 }
 
 /// A name at which a list of files can be kept without loss of another one.
-fn free_name(folder: &FolderHandle) -> Option<String> {
+fn free_name(folder: &File) -> Option<String> {
     let numbered = (2..=KEPT_LISTS).map(|number| format!("{KEPT_INDEX}.{number}"));
     let mut names = std::iter::once(KEPT_INDEX.to_owned()).chain(numbered);
     names.find(|name| kind(folder, name).is_none())

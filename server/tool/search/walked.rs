@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
+    fs::File,
     sync::{
         Arc, Mutex,
         mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
@@ -10,7 +11,7 @@ use std::{
     thread::{self, available_parallelism},
 };
 
-use aside_base::{lock, system::folders::FolderHandle};
+use aside_base::lock;
 
 use super::{
     super::{
@@ -30,7 +31,7 @@ const AHEAD: usize = 2;
 /// A file that is to be searched.
 struct FoundFile {
     path: String,
-    folder: Arc<FolderHandle>,
+    folder: Arc<File>,
     name: OsString,
 }
 

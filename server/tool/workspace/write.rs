@@ -1,6 +1,6 @@
 //! Writes of whole files, and only over the expected content.
 
-use std::{fs::File, io, path::Path};
+use std::{io, path::Path};
 
 use aside_base::{
     digest::sha256,
@@ -113,7 +113,7 @@ impl Workspace {
                     _ => folders::open(&dir, name),
                 }
             });
-            dir = Dir::from_std_file(File::from(opened?));
+            dir = Dir::from_std_file(opened?);
         }
         Ok(dir)
     }

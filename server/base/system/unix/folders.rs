@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::{fd::OwnedFd, unix::ffi::OsStringExt},
+    os::unix::ffi::OsStringExt,
     path::{Component, Path, PathBuf},
 };
 
@@ -16,9 +16,6 @@ use rustix::{
 };
 
 use super::files::CAUTIOUS;
-
-/// An open folder.
-pub type FolderHandle = OwnedFd;
 
 /// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +52,9 @@ const PASSED: OFlags = OFlags::RDONLY;
 ///
 /// # Errors
 /// If there is no folder of this name, or a link in its place.
-pub fn open(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<FolderHandle> {
+pub fn open(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(at, name.as_ref(), flags, Mode::empty())?)
+    Ok(openat(at, name.as_ref(), flags, Mode::empty())?.into())
 }
 
 /// Opens a folder in a folder to look further from there, even where it cannot be listed. Links are followed.
@@ -147,7 +144,7 @@ pub fn is_no_folder(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// If the path is not absolute, or a part of it is no folder.
-pub fn open_plainly(path: &Path) -> io::Result<FolderHandle> {
+pub fn open_plainly(path: &Path) -> io::Result<File> {
     let flags = PASSED | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder = rustix::fs::open("/", flags, Mode::empty())?;
     for part in path.components() {
@@ -157,7 +154,7 @@ pub fn open_plainly(path: &Path) -> io::Result<FolderHandle> {
             _ => return Err(io::ErrorKind::InvalidInput.into()),
         }
     }
-    Ok(folder)
+    Ok(folder.into())
 }
 
 /// Makes a folder in a folder.

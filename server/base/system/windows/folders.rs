@@ -20,9 +20,6 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::calls;
 
-/// An open folder.
-pub type FolderHandle = File;
-
 /// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
@@ -51,7 +48,7 @@ impl EntryKind {
 ///
 /// # Errors
 /// If there is no folder of this name, or a link in its place.
-pub fn open(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<FolderHandle> {
+pub fn open(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<File> {
     open_itself(&inside(at, name.as_ref())?)
 }
 
@@ -136,7 +133,7 @@ pub fn is_no_folder(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// If the path is not absolute, or a part of it is no folder.
-pub fn open_plainly(path: &Path) -> io::Result<FolderHandle> {
+pub fn open_plainly(path: &Path) -> io::Result<File> {
     let mut parts = path.components();
     let (Some(Component::Prefix(_)), Some(Component::RootDir)) = (parts.next(), parts.next())
     else {
