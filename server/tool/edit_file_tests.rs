@@ -1,3 +1,4 @@
+#[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
@@ -432,6 +433,7 @@ async fn both_texts_are_kept_and_the_model_knows_its_own_edit() {
     );
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn keeps_permissions_and_links() {
     let trial = read("one").await;

@@ -1,9 +1,12 @@
 //! For tests: a workspace with files, and calls in it as text.
 
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
+#[cfg(windows)]
+use std::os::windows::fs::symlink_file as symlink;
 use std::{
     collections::HashMap,
     fs, io,
-    os::unix::fs::symlink,
     sync::{Arc, Mutex, MutexGuard},
 };
 

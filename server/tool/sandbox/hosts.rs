@@ -183,7 +183,7 @@ fn translated(of: Ipv6Addr) -> Vec<Ipv4Addr> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
