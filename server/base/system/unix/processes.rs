@@ -42,7 +42,10 @@ fn wait(id: Pid) {
 fn wait(id: Pid) {
     use std::ptr::null_mut;
 
-    use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
+    use rustix::{
+        buffer::spare_capacity,
+        event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue},
+    };
     let Ok(queue) = kqueue() else {
         return look(id);
     };
@@ -58,16 +61,14 @@ fn wait(id: Pid) {
     let mut events = Vec::with_capacity(1);
     loop {
         // SAFETY: the event refers to a process alone.
-        let waited = unsafe { kevent(&queue, &wanted, &mut events, None) };
+        let waited = unsafe { kevent(&queue, &wanted, spare_capacity(&mut events), None) };
         match waited {
             Err(Errno::INTR) => {}
             Err(Errno::SRCH) => return,
             Err(_) => return look(id),
-            Ok(_) => match events.first().map(Event::filter) {
+            Ok(_) => match events.first() {
+                Some(event) if !event.flags().contains(EventFlags::ERROR) => return,
                 // An error of the wait comes as an event: the process is gone, or another user's.
-                Some(EventFilter::Proc { flags, .. }) if flags.contains(ProcessEvents::EXIT) => {
-                    return;
-                }
                 _ => return look(id),
             },
         }

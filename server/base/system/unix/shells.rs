@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path, process::Command};
 
-/// A shell.
+/// A program that reads command lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
     /// The shell of POSIX.

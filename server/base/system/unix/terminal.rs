@@ -3,13 +3,13 @@
 use std::{
     fs::File,
     io::{self, PipeReader, PipeWriter, Read, Write},
-    os::fd::AsFd,
+    os::fd::{AsFd, BorrowedFd},
     process::Stdio,
     time::Duration,
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
+    event::Timespec,
     io::{Errno, ioctl_fionread},
     process::getpgrp,
     termios::{
@@ -241,11 +241,22 @@ pub fn has_typed(tty: &Tty) -> bool {
 ///
 /// # Errors
 /// If the system cannot tell.
+#[cfg(not(target_vendor = "apple"))]
 pub fn is_hung_up(tty: &Tty) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, poll};
     let mut watched = [PollFd::new(&tty.0, PollFlags::empty())];
     poll(&mut watched, Some(&Timespec::default()))?;
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     Ok(watched[0].revents().intersects(gone))
+}
+
+/// Whether nobody is at the other end. The terminal is taken away from its processes then, and has no modes any more.
+///
+/// # Errors
+/// None here.
+#[cfg(target_vendor = "apple")]
+pub fn is_hung_up(tty: &Tty) -> io::Result<bool> {
+    Ok(tcgetattr(&tty.0).is_err())
 }
 
 /// The reason why a wait for a terminal ended.
@@ -299,17 +310,54 @@ impl Waker {
 /// If the system cannot wait.
 pub fn wait(woken: &Woken, tty: Option<&Tty>, most: Option<Duration>) -> io::Result<WaitEnd> {
     let most = most.and_then(|most| Timespec::try_from(most).ok());
-    let mut watched = vec![PollFd::new(&woken.0, PollFlags::IN)];
-    watched.extend(tty.map(|tty| PollFd::new(&tty.0, PollFlags::IN)));
+    let mut watched = vec![woken.0.as_fd()];
+    watched.extend(tty.map(|tty| tty.0.as_fd()));
     loop {
-        return match poll(&mut watched, most.as_ref()) {
-            Ok(0) => Ok(WaitEnd::TimeUp),
+        return match first_readable(&watched, most.as_ref()) {
+            Ok(None) => Ok(WaitEnd::TimeUp),
+            Ok(Some(0)) => Ok(WaitEnd::Woken),
+            Ok(Some(_)) => Ok(WaitEnd::Typed),
             Err(Errno::INTR) => continue,
             Err(error) => Err(error.into()),
-            Ok(_) if !watched[0].revents().is_empty() => Ok(WaitEnd::Woken),
-            Ok(_) => Ok(WaitEnd::Typed),
         };
     }
+}
+
+/// The place of the first of these that can be read, or has an end, as soon as one can; none where the time is up.
+#[cfg(not(target_vendor = "apple"))]
+fn first_readable(
+    watched: &[BorrowedFd<'_>],
+    most: Option<&Timespec>,
+) -> rustix::io::Result<Option<usize>> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mut polled: Vec<_> = (watched.iter())
+        .map(|fd| PollFd::new(fd, PollFlags::IN))
+        .collect();
+    poll(&mut polled, most)?;
+    Ok(polled.iter().position(|fd| !fd.revents().is_empty()))
+}
+
+/// The place of the first of these that can be read, or has an end, as soon as one can; none where the time is up. It is
+/// `select` that waits: `poll` does not know terminals here, as its manual page says.
+#[cfg(target_vendor = "apple")]
+#[expect(unsafe_code, reason = "a set names descriptors by their numbers")]
+fn first_readable(
+    watched: &[BorrowedFd<'_>],
+    most: Option<&Timespec>,
+) -> rustix::io::Result<Option<usize>> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::event::{FdSetElement, FdSetIter, fd_set_insert, fd_set_num_elements, select};
+    let numbers: Vec<_> = watched.iter().map(AsRawFd::as_raw_fd).collect();
+    let bound = numbers.iter().max().map_or(0, |number| number + 1);
+    let mut set = vec![FdSetElement::default(); fd_set_num_elements(numbers.len(), bound)];
+    for number in &numbers {
+        fd_set_insert(&mut set, *number);
+    }
+    // SAFETY: each number is of a descriptor that is borrowed until the call returns.
+    unsafe { select(bound, Some(&mut set), None, None, most) }?;
+    let is_ready = |number: &i32| FdSetIter::new(&set).any(|ready| ready == *number);
+    Ok(numbers.iter().position(is_ready))
 }
 
 /// Whether this process is in the background of its terminal, which then is another's: reading from it or changing its

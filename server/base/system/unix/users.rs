@@ -1,4 +1,5 @@
-//! The user database, as it is in its file: no service is asked for others, which may take long.
+//! The user database, as it is in its file: no service is asked for others, which may take long. On macOS the file has the
+//! system's own users alone.
 
 use std::{fs::File, io::Read, path::PathBuf, sync::OnceLock};
 

@@ -4,7 +4,7 @@ use std::{ffi::OsString, os::windows::process::CommandExt, path::Path, process::
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-/// A shell.
+/// A program that reads command lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
     /// PowerShell 7.
