@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 
 SYSTEM, COMMAND = sys.argv[1], sys.argv[2:]
+if "/" in COMMAND[0]:
+    COMMAND[0] = os.path.abspath(COMMAND[0])
 ON_WINDOWS = SYSTEM == "windows"
 ROOM = Path(tempfile.mkdtemp(prefix="aside-play-"))
 WORK, HOME = ROOM / "work", ROOM / "home"
