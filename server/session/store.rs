@@ -20,7 +20,7 @@ use aside_base::{
     system::{
         environment::{STATE_VARIABLE, USUAL_STATE},
         files::{FileFacts, for_user_alone, keep_for_user},
-        folders::canonical,
+        folders::{MOVES_OPENED, canonical},
     },
     under_way::FilesUnderWay,
 };
@@ -275,7 +275,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Open`] where somebody has, [`StoreError::Io`].
     pub fn delete(&self, conversation: &Conversation, now: Duration) -> Result<(), StoreError> {
-        let _lock = take_lock(&conversation.folder, now)?;
+        let lock = take_lock(&conversation.folder, now)?;
+        // Where the lock would keep the folder in its place, so does whoever opens the conversation from here on.
+        let _lock = MOVES_OPENED.then_some(lock);
         // Out of the list at once, so that nothing is left in it half deleted.
         let grave = self.folder.join(format!("{DELETED}{}", conversation.id));
         fs::rename(&conversation.folder, &grave).map_err(conversation.failed())?;

@@ -41,6 +41,9 @@ impl EntryKind {
     }
 }
 
+/// Whether the system moves a folder in which a file is open.
+pub const MOVES_OPENED: bool = true;
+
 /// Flags to open a folder without permission to list it. Other systems lack this, so that a folder which cannot be
 /// listed cannot be passed there.
 #[cfg(target_os = "linux")]

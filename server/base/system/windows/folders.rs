@@ -44,6 +44,9 @@ impl EntryKind {
     }
 }
 
+/// Whether the system moves a folder in which a file is open.
+pub const MOVES_OPENED: bool = false;
+
 /// Opens a folder in a folder.
 ///
 /// # Errors
