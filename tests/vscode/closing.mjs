@@ -57,6 +57,15 @@ await test('a window that is closed while its server starts leaves no process be
   assert.equal(starts().length, 3);
 });
 
+await test('a setting that names no server that runs is told of, and the server of the extension is used', async () => {
+  fs.writeFileSync(path.join(work, 'data/User/settings.json'), JSON.stringify({ 'aside.server.path': '/nowhere/aside' }));
+  page = await openPage(browser, editor.origin, workspace);
+  const told = page.locator('.notification-toast').filter({ hasText: 'aside.server.path names no server that runs (/nowhere/aside: there is no such file)' });
+  await told.waitFor({ timeout: 120_000 });
+  await told.getByRole('button', { name: 'Open the Setting' }).click();
+  await page.locator('.settings-editor').waitFor({ timeout: 60_000 });
+});
+
 console.log('end');
 await browser.close();
 editor.end();

@@ -5,9 +5,15 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 
-export type Binary = { origin: 'setting' | 'bundled' | 'PATH'; file: string; version: string };
+export type Binary = {
+  origin: 'setting' | 'bundled' | 'PATH';
+  file: string;
+  version: string;
+  /** Why it is not the one that the setting names. */
+  instead?: string;
+};
 
-type Place = Omit<Binary, 'version'>;
+type Place = Omit<Binary, 'version' | 'instead'>;
 
 /** The places in their order. An untrusted workspace gets the program of the extension alone. */
 function places(extension: string): Place[] {
@@ -42,10 +48,12 @@ function inWorkspace(folder: string): boolean {
 
 /** The first program that prints its version; `tried` gets a line for each candidate, with the reason. */
 export async function findBinary(extension: string, tried: string[]): Promise<Binary | undefined> {
+  let instead: string | undefined;
   for (const place of places(extension)) {
     const { version, problem } = await prove(place.file);
     tried.push(`${place.file} (${place.origin}): ${version ?? problem}`);
-    if (version) return { ...place, version };
+    if (version) return { ...place, version, instead };
+    if (place.origin === 'setting') instead = `${place.file}: ${problem}`;
   }
   return undefined;
 }

@@ -172,7 +172,10 @@ export class Server implements vscode.Disposable {
       ? 'Set aside.server.path, or put aside on your PATH.'
       : 'Trust the workspace to use another one.';
     if (!binary) this.complain(`Aside found no server that runs. ${where}`);
-    else await (this.client = this.newClient(binary)).start();
+    else {
+      if (binary.instead) void this.warn(binary);
+      await (this.client = this.newClient(binary)).start();
+    }
   }
 
   private newClient(binary: Binary): Client {
@@ -244,6 +247,15 @@ export class Server implements vscode.Disposable {
   private giveUp(client: Client): void {
     this.log.error(`the server was not ready within ${READY / 1000} s, and was ended`);
     client.kill();
+  }
+
+  /** Tells that the server is not the one that the person set. */
+  private async warn({ file, origin, instead }: Binary): Promise<void> {
+    const which = origin === 'bundled' ? 'the one of the extension' : file;
+    const open = 'Open the Setting';
+    const message = `Aside: aside.server.path names no server that runs (${instead}), so ${which} is used.`;
+    if ((await vscode.window.showWarningMessage(message, open)) === open)
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'aside.server.path');
   }
 
   private complain(message: string): void {
