@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf, moved } from 'source/blocks';
 import { keptWith, toHand } from 'source/entered';
-import { boxed, escaped, fenced, harmless, isLong, titled, traced, visible, worded } from 'source/text';
+import { boxed, escaped, fenced, harmless, isLong, located, titled, traced, visible, worded } from 'source/text';
 import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
@@ -57,6 +57,11 @@ assert.equal(worded('`a\u202eb`'), '`a\\u{202e}b`');
 assert.equal(titled('Run `echo *.md`?'), 'Run `echo *.md`?');
 assert.equal(titled('Run `echo `date` ``x```'), 'Run ``` echo `date` ``x`` ```');
 assert.equal(titled('Edit a_b.md'), 'Edit a\\_b\\.md');
+
+// A link to a line of a file is what VS Code can open; what is code, or of the web, is as it was.
+const at = (text: string) => located(text, (path, line) => `${path}@${line}`);
+assert.equal(at('[a](a.ts:12) [b](src/b.ts#L3-L9) [c](c.ts:1:4)'), '[a](a.ts@12) [b](src/b.ts@3) [c](c.ts@1)');
+for (const text of ['[a](a.ts)', '`[a](a.ts:12)`', '```\n[a](a.ts:12)\n```', '[a](http://e.org:80)', '[a](/etc/a:1)', '[a](mailto:x)']) assert.equal(at(text), text);
 
 // What fits into a message box, and how its lines keep their indent there.
 assert.deepEqual(['a\n'.repeat(20), `${'x'.repeat(80)}\n`.repeat(19), `${'牛'.repeat(40)}\n`.repeat(19)].map(isLong), [true, false, false]);

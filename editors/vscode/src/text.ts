@@ -87,6 +87,22 @@ export const harmless = (markdown: string): string =>
     return inert.includes('](') ? inert.replace(/!\[/g, '!\u2060[') : inert;
   });
 
+/** A link of a model's markdown to a line of a file of the workspace, or what is code and has none. */
+const PLACE = /(`+)[^]*?\1|\]\(([^\s()<>:#/][^\s()<>:#]*)(?::|#L)(\d+)[-:\dL]*\)/g;
+
+/** A model's markdown with other addresses in its links to lines of files: VS Code takes `a.ts:12` for something with a scheme. */
+export const located = (
+  markdown: string,
+  addressOf: (path: string, line: number) => string,
+): string =>
+  markdown.replace(BLOCK, (block: string, fence?: string) =>
+    fence
+      ? block
+      : block.replace(PLACE, (whole: string, _ticks: string | undefined, path?: string, line?: string) =>
+          path === undefined ? whole : `](${addressOf(path, Number(line))})`,
+        ),
+  );
+
 /** The message of an error, for the user. */
 export const sentence = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ import { expected, offers, typedAnswer } from './offers';
 import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
-import { escaped, fenced, harmless, titled, visible } from './text';
+import { escaped, fenced, harmless, located, titled, visible } from './text';
 import { spent, summed, type TurnText } from './turnText';
 import { asker, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
@@ -376,12 +376,28 @@ const WRITTEN = new WeakMap<Turn, { notes: Note[]; count: number; outcome: TurnT
 /** @param root the folder in which the answer's links to files begin */
 function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
   const markdown = text.markdown() || (text.outcome === undefined ? '…' : '');
-  const body = new vscode.MarkdownString(harmless(markdown));
+  const placed = root ? located(markdown, (path, line) => addressOf(root, path, line)) : markdown;
+  const body = new vscode.MarkdownString(harmless(placed));
   body.baseUri = root && vscode.Uri.joinPath(root, '/');
   return note(body, ASIDE, text.outcome);
 }
 
 /** A prompt that waits, with its actions in the note's title. */
+/** The address of a line of a file, in which no parenthesis ends the link. */
+function addressOf(root: vscode.Uri, file: string, line: number): string {
+  const { remoteName, uiKind } = vscode.env;
+  // What a window calls the files of another computer is not known here, and a path that it makes an address of has no line.
+  if (remoteName !== undefined || uiKind === vscode.UIKind.Web) return file;
+  let name = file;
+  try {
+    name = decodeURIComponent(file);
+  } catch {
+    // It is written as it is.
+  }
+  const address = vscode.Uri.joinPath(root, name).with({ fragment: `L${line}` });
+  return address.toString().replace(/[()]/g, (it) => (it === '(' ? '%28' : '%29'));
+}
+
 function promptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context } = prompt;
   const body = [`**${titled(question(prompt))}**`];
