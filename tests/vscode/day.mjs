@@ -235,6 +235,7 @@ await test('a change is accepted beside its diff in the view, by the mouse and b
   await prompt.getByRole('button', { name: 'Show the Change' }).waitFor();
   assert.equal(await accept.count(), 0);
   await press('No');
+  await see(turn.locator('.title'), '⊘ Create much.md · no (you)');
   await see(turn.locator('footer'), 'done');
 });
 

@@ -93,6 +93,12 @@ assert.match(ran.markdown(), /- ✓ e\n\n```diff\n@@ -1 \+1 @@\n-a\n\+b\n+```/);
 ran.apply({ kind: 'toolCall', step: 1, callId: 'w', name: 'weather', title: 'Ask', arguments: {}, status: 'running' });
 ran.apply({ kind: 'toolResult', callId: 'w', status: 'ok', summary: 'rain', content: 'rain\nsun' });
 assert.match(ran.markdown(), /- ✓ Ask\n\n```text\nrain\nsun\n```$/);
+// Of what was refused it is told who did it, and the note that went with it.
+ran.apply({ kind: 'toolCall', step: 1, callId: 'n', name: 'edit_file', title: 'Edit it', arguments: {}, status: 'waiting' });
+ran.apply({ kind: 'question', promptId: 'p', callId: 'n', promptKind: 'runTool', label: 'Aside', text: 'Edit it?' });
+ran.apply({ kind: 'question', promptId: 'p', outcome: 'answered', text: 'no: not now (you)' });
+ran.apply({ kind: 'toolResult', callId: 'n', status: 'denied', summary: 'Not permitted. Do not retry.' });
+assert.match(ran.markdown(), /- ⊘ Edit it · no: not now \\\(you\\\)$/);
 // A short result stands behind the title, and a long line is an output; a resumed call keeps the title that it had.
 ran.apply({ kind: 'toolCall', step: 1, callId: 's', name: 'weather', title: 'Ask it', arguments: {}, status: 'running' });
 ran.apply({ kind: 'toolCall', step: 1, callId: 's', name: 'weather', title: 'weather', arguments: {}, status: 'waiting' });

@@ -280,7 +280,7 @@ function called({ status, exitStatus, title, summary, diff, decided, problem, ou
       : lines[0] || more > 0
         ? fenced(before + lines.slice(-LAST_LINES).join('\n'))
         : '';
-  const told = diff ? decided : summary;
+  const told = diff || status === 'denied' ? decided : summary;
   const behind = exitStatus ? ` (exit status ${exitStatus})` : told ? ` · ${escaped(told)}` : '';
   return `- ${sign} ${titled(title)}${behind}\n\n${below}`;
 }

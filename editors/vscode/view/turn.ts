@@ -89,7 +89,9 @@ export class TurnElement {
   }
 
   private call(call: Call, before: HTMLElement | undefined): HTMLElement {
-    const { status, exitStatus, title, summary, output, problem } = call;
+    const { status, exitStatus, title, output, problem } = call;
+    // Of what was refused, who did it, and the note that went with it.
+    const summary = status === 'denied' ? call.decided : call.summary;
     const failed = exitStatus ? ` (exit status ${exitStatus})` : '';
     const sign = exitStatus ? SIGNS.error : SIGNS[status];
     const element = make('div', `call ${exitStatus ? 'error' : status}`);

@@ -59,7 +59,7 @@ test('a change is rejected as a whole', async () => {
   await run('aside.rejectChange', { promptId });
   await ended(thread);
   assert.equal(read('notes.md'), NOTES);
-  assert.match(textOf(thread), /^- ⊘ Edit notes\\\.md, lines 3 to 8$/m);
+  assert.match(textOf(thread), /^- ⊘ Edit notes\\\.md, lines 3 to 8 · no \\\(you\\\)$/m);
 });
 
 test('several changes are one tab, and are decided one by one', async () => {
