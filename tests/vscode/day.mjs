@@ -294,6 +294,20 @@ await test('a conversation in which a message is sent again is not like the one 
   await count(rows(page).filter({ hasText: 'earlier version' }), 1, 'the earlier one');
 });
 
+await test('a conversation that is renamed has its new title in the view, too', async () => {
+  await fresh();
+  await say('Say it by another name');
+  await see(turn.locator('footer'), 'done');
+  await rows(page).filter({ hasText: 'Say it by another name' }).first().click({ button: 'right' });
+  await page.locator('.monaco-menu .action-item').filter({ hasText: 'Rename' }).first().click();
+  await quickInput.waitFor();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText('Its own name');
+  await page.keyboard.press('Enter');
+  await see(rows(page), 'Its own name');
+  await see(inside.locator('h1'), 'Its own name');
+});
+
 await test('a second window of the workspace says what works in the first, and has what came of it', async () => {
   await fresh();
   await say('Wait for me in one window');

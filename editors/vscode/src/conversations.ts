@@ -89,17 +89,14 @@ export class Conversations
     return forked.conversationId;
   }
 
-  async rename({ conversationId, title }: ConversationItem): Promise<void> {
-    const wanted = await vscode.window.showInputBox({
-      title: 'Rename the conversation',
-      value: title,
-    });
-    if (wanted?.trim())
-      await this.server.request('aside/conversation/rename', {
-        conversationId,
-        title: wanted.trim(),
-      });
+  /** The new title, if there is one. */
+  async rename({ conversationId, title }: ConversationItem): Promise<string | undefined> {
+    const box = { title: 'Rename the conversation', value: title };
+    const wanted = (await vscode.window.showInputBox(box))?.trim();
+    if (wanted)
+      await this.server.request('aside/conversation/rename', { conversationId, title: wanted });
     this.changed.fire();
+    return wanted;
   }
 
   /** Whether it was deleted. */

@@ -127,7 +127,10 @@ export function activate(context: vscode.ExtensionContext) {
     openTranscript: about((item) => conversations.open(item, 'transcript')),
     openLedger: about((item) => conversations.open(item, 'ledger')),
     forkConversation: about(async (item) => view.show(await conversations.fork(item), 'box')),
-    renameConversation: about((item) => conversations.rename(item)),
+    renameConversation: about(async (item) => {
+      const title = await conversations.rename(item);
+      if (title) talks.name(item.conversationId, title);
+    }),
     deleteConversation: about(async (item) => {
       if (!(await conversations.remove(item))) return;
       talks.forget(item.conversationId);

@@ -21,6 +21,8 @@ export interface Turn {
 export interface Talk {
   /** Known as soon as the server has it. */
   conversationId?: string;
+  /** That of the list, as soon as it is known. */
+  title?: string;
   turns: Turn[];
   /** Whether its last turn runs in another window. */
   runsElsewhere?: boolean;
@@ -58,7 +60,10 @@ export class Talks {
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) =>
-      this.tell(conversationId, turnId, (text) => text.apply(update)),
+      this.tell(conversationId, turnId, (text, talk) => {
+        text.apply(update);
+        if (update.kind === 'title') talk.title = update.title;
+      }),
     );
     server.onNotification('aside/turn/completed', (completed) =>
       this.tell(completed.conversationId, completed.turnId, (text) => {
@@ -107,6 +112,7 @@ export class Talks {
     const { items } = await this.server.request('aside/conversation/list', { limit: REFRESHED });
     for (const talk of known) {
       const item = items.find((it) => it.conversationId === talk.conversationId);
+      if (item) this.name(item.conversationId, item.title);
       const count = talk.turns.filter(({ isLocal }) => !isLocal).length;
       const isSame = item?.turns === count && !talk.runsElsewhere;
       if (!item || isSame || runningTurn(talk)) continue;
@@ -199,6 +205,14 @@ export class Talks {
     return this.get(forked.conversationId);
   }
 
+  /** Notes the title that a conversation has in the list. */
+  name(conversationId: string, title: string): void {
+    const talk = this.find(conversationId);
+    if (!talk || talk.title === title) return;
+    talk.title = title;
+    this.changed.fire(talk);
+  }
+
   forget(conversationId: string): void {
     for (const talk of this.all) if (talk.conversationId === conversationId) this.all.delete(talk);
   }
@@ -246,7 +260,11 @@ export class Talks {
     return status === 'running' || status === 'waiting';
   }
 
-  private tell(conversationId: string, turnId: string, apply: (text: TurnText) => void): void {
+  private tell(
+    conversationId: string,
+    turnId: string,
+    apply: (text: TurnText, talk: Talk) => void,
+  ): void {
     const talk =
       this.find(conversationId) ?? this.list.find(({ turns }) => turns.at(-1)?.id === turnId);
     if (!talk) return;
@@ -255,7 +273,7 @@ export class Talks {
     if (!turn) talk.turns.push((turn = newTurn(turnId, '')));
     if (turn.text.outcome === 'interrupted') turn.text.resume();
     talk.runsElsewhere = false;
-    apply(turn.text);
+    apply(turn.text, talk);
     this.last = talk;
     this.changed.fire(talk);
   }

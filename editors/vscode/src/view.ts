@@ -262,7 +262,7 @@ export class View implements vscode.WebviewViewProvider {
   }
 
   private rest(): void {
-    const { turns, conversationId } = this.talk;
+    const { turns, conversationId, title: named } = this.talk;
     const usage = summed(turns.flatMap(({ text }) => text.usage ?? []));
     const last = turns.at(-1)?.text;
     const used = turns.findLast(({ text }) => text.context)?.text.context;
@@ -278,7 +278,7 @@ export class View implements vscode.WebviewViewProvider {
       model,
       mode: before === undefined || before === mode ? mode : `${mode} (after this turn)`,
       lacking: this.choices.lacksModel ? LACKING : undefined,
-      title: turns[0]?.message.split('\n')[0] ?? 'New conversation',
+      title: named || (turns[0]?.message.split('\n')[0] ?? 'New conversation'),
       spent: usage ? spent(usage) : '',
       context,
       works: runningTurn(this.talk) !== undefined,
