@@ -149,6 +149,7 @@ await test('a key that is forgotten is asked for again, and the tour answers and
   await see(inside.locator('.lacking'), 'There is no model yet.');
   await command(page, 'Aside: Take the Tour');
   await see(inside.locator('.tools button'), 'Model: The tour');
+  assert.match(await inside.locator('textarea').getAttribute('placeholder'), /^Write anything: the tour answers/);
   await inside.locator('textarea').click();
   await page.keyboard.insertText('Show me around');
   await page.keyboard.press('Control+Enter');

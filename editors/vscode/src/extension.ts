@@ -141,7 +141,11 @@ export function activate(context: vscode.ExtensionContext) {
     showServers: () => mcpServers.show(),
     showApprovals: () => showApprovals(server),
     enterKey: () => keys.enter(),
-    takeTour: () => choices.takeTour(),
+    takeTour: async () => {
+      await choices.takeTour();
+      // Its box says what to do next.
+      await view.focus('box');
+    },
     getOllama: () => keys.getOllama(),
     pickModelOrMode: () => choices.pick(),
     pickModel: () => choices.pickModel(),

@@ -47,6 +47,11 @@ export class Choices {
     return this.lacksUsual && this.options.model === undefined;
   }
 
+  /** Whether the script of the tour answers. */
+  get takesTour(): boolean {
+    return this.options.model === this.tour;
+  }
+
   /** The server tells which model it takes, and whether it can work. */
   serverTakes(model: string | undefined, works: boolean): void {
     this.usual = model;
@@ -95,7 +100,7 @@ export class Choices {
   async takeTour(): Promise<void> {
     await this.prepareTour();
     const { model } = this.options;
-    if (model !== this.tour) await this.context.workspaceState.update(BEFORE, model);
+    if (!this.takesTour) await this.context.workspaceState.update(BEFORE, model);
     await this.keep(MODEL, this.tour);
   }
 
@@ -119,7 +124,7 @@ export class Choices {
   /** The tour is over; the model is what it was. */
   async endTour(): Promise<void> {
     const { workspaceState } = this.context;
-    if (this.options.model === this.tour) await this.keep(MODEL, workspaceState.get(BEFORE));
+    if (this.takesTour) await this.keep(MODEL, workspaceState.get(BEFORE));
   }
 
   private async keep(key: string, value: string | undefined): Promise<void> {

@@ -37,6 +37,8 @@ export interface ShownState {
   spent: string;
   context: string;
   works: boolean;
+  /** Whether the tour answers whatever is written. */
+  tours: boolean;
   /** What to do, where nobody can be asked yet. */
   lacking?: string;
   /** The question that a text in the box answers. */

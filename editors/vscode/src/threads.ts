@@ -79,7 +79,8 @@ export class Threads {
   ) {
     const told = () => {
       const { model, mode } = choices.shown;
-      const placeHolder = `Ctrl+Enter (⌘Enter) sends it in mode ${mode} to ${visible(model)}; @ adds a file`;
+      const to = choices.lacksModel ? '' : ` to ${visible(model)}`;
+      const placeHolder = `Ctrl+Enter (⌘Enter) sends it in mode ${mode}${to}; @ adds a file`;
       this.controller.options = { prompt: 'Reply', placeHolder };
     };
     told();

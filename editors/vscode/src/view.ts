@@ -277,6 +277,7 @@ export class View implements vscode.WebviewViewProvider {
     const state: ShownState = {
       model,
       mode: before === undefined || before === mode ? mode : `${mode} (after this turn)`,
+      tours: this.choices.takesTour,
       lacking: this.choices.lacksModel ? LACKING : undefined,
       title: named || (turns[0]?.message.split('\n')[0] ?? 'New conversation'),
       spent: usage ? spent(usage) : '',

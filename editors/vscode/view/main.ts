@@ -278,7 +278,9 @@ function drawState(next: ShownState): void {
   title.textContent = next.title;
   box.placeholder = next.asks
     ? `Answer “${next.asks}”. Ctrl+Enter sends it`
-    : 'Ask about the project. Ctrl+Enter sends it, @ adds a file';
+    : next.tours
+      ? 'Write anything: the tour answers. Ctrl+Enter sends it'
+      : 'Ask about the project. Ctrl+Enter sends it, @ adds a file';
   box.ariaLabel = box.placeholder;
   if (!isSame(before, next)) drawTools(next);
   spent.textContent = [next.spent, next.context].filter(Boolean).join(' · ');
