@@ -11,6 +11,8 @@ import type { Outcome } from './wire';
 const { Information: ok, Warning: warning, Error: error } = vscode.LanguageStatusSeverity;
 const SEVERITY = { ok, warning, error };
 
+/** Characters of the title of a call. */
+const BRIEF = 40;
 /** Milliseconds for which the end of all work is told to a person who is elsewhere. */
 const TOLD_MS = 6_000;
 
@@ -72,7 +74,7 @@ export class StatusBar {
     const { busy, tools } = this.work;
     if (this.prompts.list.length)
       return `$(question) Aside: ${counted(this.prompts.list.length, 'question')}`;
-    return busy ? `$(loading~spin) Aside: ${tools.at(-1)?.slice(0, 40) ?? 'works'}` : undefined;
+    return busy ? `$(loading~spin) Aside: ${brief(tools.at(-1) ?? 'works')}` : undefined;
   }
 
   /** The titles of what runs, and whether anything does. */
@@ -107,4 +109,11 @@ export class StatusBar {
       this.paint();
     }, TOLD_MS);
   }
+}
+
+/** The title of a call in a few characters, in which nothing of a command is an icon. */
+function brief(title: string): string {
+  const line = visible(title).replace(/`/g, '').replace(/\s+/g, ' ');
+  const cut = line.length > BRIEF ? `${line.slice(0, BRIEF - 1)}…` : line;
+  return cut.replace(/\$\(/g, '$ (');
 }
