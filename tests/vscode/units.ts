@@ -73,11 +73,11 @@ const turn = new TurnText();
 turn.apply({ kind: 'text', step: 1, text: 'I w' });
 turn.apply({ kind: 'steered', text: 'Left' });
 turn.apply({ kind: 'text', step: 1, text: 'alk.' });
-assert.equal(turn.markdown(), 'I walk.\n\n> Left');
+assert.equal(turn.markdown(), 'I walk.\n\n> **You:** Left');
 turn.apply({ kind: 'text', step: 2, text: 'I turn' });
 turn.note('*It ended.*', false);
 turn.apply({ kind: 'text', step: 2, text: 'I turn.' });
-assert.equal(turn.markdown(), 'I walk.\n\n> Left\n\nI turn\n\n*It ended.*\n\nI turn.');
+assert.equal(turn.markdown(), 'I walk.\n\n> **You:** Left\n\nI turn\n\n*It ended.*\n\nI turn.');
 
 // A command shows the end of what it printed, while it runs and afterwards, and its sign tells that it failed.
 const ran = new TurnText();

@@ -383,7 +383,6 @@ function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
   return note(body, ASIDE, text.outcome);
 }
 
-/** A prompt that waits, with its actions in the note's title. */
 /** The address of a line of a file, in which no parenthesis ends the link. */
 function addressOf(root: vscode.Uri, file: string, line: number): string {
   const { remoteName, uiKind } = vscode.env;
@@ -399,6 +398,7 @@ function addressOf(root: vscode.Uri, file: string, line: number): string {
   return address.toString().replace(/[()]/g, (it) => (it === '(' ? '%28' : '%29'));
 }
 
+/** A prompt that waits, with its actions in the note's title. */
 function promptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context } = prompt;
   const body = [`**${titled(question(prompt))}**`];

@@ -112,7 +112,7 @@ export class TurnText {
       case 'inquiry':
         return this.note(`*${INQUIRIES[update.status]}*`);
       case 'steered':
-        return this.note(`> ${escaped(update.text)}`);
+        return this.note(`> **You:** ${escaped(update.text)}`);
       case 'retry':
         if (update.discardStep !== undefined) this.discard(update.discardStep);
         return this.note(

@@ -26,7 +26,7 @@ export function button(label: string, press: () => void, name = ''): HTMLButtonE
 
 /** A diff, a line in the colour of its sign. */
 export function diff(text: string): HTMLElement {
-  const lines = text.split('\n').map((line) => {
+  const lines = text.replace(/\n+$/, '').split('\n').map((line) => {
     const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : '';
     return make('span', kind, `${line}\n`);
   });

@@ -10,7 +10,7 @@ test('a message while Aside works is added to the turn', async () => {
   await run('aside.skipQuestion', await prompt('echo walked'));
   await says(thread, 'I turned left.');
   await ended(thread);
-  assert.match(textOf(thread), /I walk[^]*> Turn left[^]*I turned left\./);
+  assert.match(textOf(thread), /I walk[^]*> \*\*You:\*\* Turn left[^]*I turned left\./);
   assert.equal(thread.comments.filter((it) => it.author.name === 'You').length, 1, 'it is one turn');
 });
 
