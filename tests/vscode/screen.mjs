@@ -424,12 +424,12 @@ await test('in a small window a question that waits is in sight, and a line lead
   await say('Ask after a long text');
   const question = inside.locator('.prompt .question').first();
   await see(question, 'Which back-off?');
-  const sight = () =>
-    question.evaluate((it) => {
+  const sight = (what = question) =>
+    what.evaluate((it) => {
       const [box, log] = [it, it.closest('.log')].map((one) => one.getBoundingClientRect());
       return box.bottom > log.top && box.top < log.bottom;
     });
-  await until('the question in sight', sight, 5_000);
+  await until('the question in sight', () => sight(), 5_000);
   // The name of a model has a row of its own, where the side bar is narrow.
   const { width } = await inside.getByRole('button', { name: /^Model: / }).boundingBox();
   assert.ok(width > 120, `${width} px`);
@@ -439,8 +439,25 @@ await test('in a small window a question that waits is in sight, and a line lead
   await see(line, 'A question waits');
   await picture('small');
   await line.click();
-  await until('the question in sight again', sight, 5_000);
+  await until('the question in sight again', () => sight(), 5_000);
   await line.waitFor({ state: 'detached' });
+  // Where there is room for the question alone, the line leads to its answers.
+  for (let height = 550; !(await line.filter({ hasText: 'Its answers are below' }).count()); height -= 10) {
+    assert.ok(height > 480, 'the line');
+    await page.setViewportSize({ width: 760, height });
+    await page.waitForTimeout(300);
+  }
+  await picture('below');
+  await line.click();
+  await until('the answers in sight', () => sight(inside.locator('.prompt .answers button').first()), 5_000);
+  await line.waitFor({ state: 'detached' });
+  // However narrow the view is, no button is cut off.
+  await page.setViewportSize({ width: 440, height: 700 });
+  const beside = () =>
+    inside.locator('.compose .tools button').evaluateAll((all) => all.filter((it) => it.getBoundingClientRect().right > document.body.clientWidth).map((it) => it.innerText));
+  await until('a narrow view', () => inside.locator('body').evaluate((it) => it.clientWidth < 200), 10_000);
+  assert.deepEqual(await beside(), []);
+  await picture('narrow');
   await inside.locator('.prompt').getByRole('button', { name: 'constant' }).waitFor();
   await inside.getByRole('button', { name: 'Stop' }).click();
   await status.waitFor({ state: 'hidden' });

@@ -163,19 +163,32 @@ function follow(): void {
   drawWaiting();
 }
 
-/** Leads to the questions that wait, where none of them is in sight. */
+/** Leads to the questions that wait, or to the answers of one that is in sight, where none of them can be pressed. */
 function drawWaiting(): void {
   const { top, bottom } = log.getBoundingClientRect();
-  const all = [...prompts.querySelectorAll('.question')];
-  const isInSight = all.some((it) => {
-    const box = it.getBoundingClientRect();
-    return box.bottom > top && box.top < bottom;
-  });
-  const count = isInSight ? 0 : all.length;
-  if (Number(waiting.dataset.count ?? 0) === count) return;
-  waiting.dataset.count = String(count);
-  const label = count === 1 ? 'A question waits' : `${count} questions wait`;
-  waiting.replaceChildren(...(count ? [button(`${label}: show`, showWaiting)] : []));
+  const isInSight = (it: Element | null) => {
+    const box = it?.getBoundingClientRect();
+    return box !== undefined && box.bottom > top && box.top < bottom;
+  };
+  const all = [...prompts.children];
+  const seen = all.find((it) => isInSight(it.querySelector('.question')));
+  const canAnswer = [...prompts.querySelectorAll('.answers button')].some(isInSight);
+  const count = all.length;
+  const label = seen
+    ? 'Its answers are below'
+    : count === 1
+      ? 'A question waits'
+      : `${count} questions wait`;
+  const told = canAnswer || !count ? '' : `${label}: show`;
+  if ((waiting.dataset.told ?? '') === told) return;
+  waiting.dataset.told = told;
+  const show = () => (seen ? showAnswers(seen) : showWaiting());
+  waiting.replaceChildren(...(told ? [button(told, show)] : []));
+}
+
+function showAnswers(prompt: Element): void {
+  prompt.querySelector('.answers')?.scrollIntoView({ block: 'start' });
+  box.focus();
 }
 
 function showWaiting(): void {
