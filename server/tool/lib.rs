@@ -41,10 +41,12 @@ pub mod supervisor;
 #[path = "supervisor/none.rs"]
 pub mod supervisor;
 // The tool of CONTRIBUTING, on which the rules of all tools are tried too. Linux tells who reads a file.
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[path = "safety/count_lines.rs"]
 mod count_lines;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod safety;
 #[cfg(test)]
 mod trial;

@@ -183,7 +183,8 @@ fn translated(of: Ipv6Addr) -> Vec<Ipv4Addr> {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

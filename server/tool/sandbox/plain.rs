@@ -274,6 +274,7 @@ fn is_plain(letter: char) -> bool {
 }
 
 // A real shell is what they compare with.
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "plain_tests.rs"]
 mod tests;

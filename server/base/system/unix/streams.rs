@@ -10,10 +10,7 @@ mod tests;
 use std::{
     fs::{File, read_dir},
     io::{self, PipeReader, PipeWriter},
-    os::{
-        fd::OwnedFd,
-        unix::{fs::MetadataExt, net::UnixStream},
-    },
+    os::{fd::OwnedFd, unix::net::UnixStream},
 };
 
 use rustix::{
@@ -80,11 +77,10 @@ pub fn stdin_is_shared() -> bool {
     let Some(parent) = rustix::process::getppid() else {
         return false;
     };
-    let of_parent = std::fs::metadata(format!("/proc/{}/fd/0", parent.as_raw_nonzero()));
+    let of_parent = fs::stat(format!("/proc/{}/fd/0", parent.as_raw_nonzero()));
     let own = fs::fstat(stdio::stdin());
-    let same = |(its, own): (std::fs::Metadata, fs::Stat)| {
-        (its.dev(), its.ino()) == (own.st_dev, own.st_ino)
-    };
+    let same =
+        |(its, own): (fs::Stat, fs::Stat)| (its.st_dev, its.st_ino) == (own.st_dev, own.st_ino);
     of_parent.ok().zip(own.ok()).is_some_and(same)
 }
 
