@@ -48,7 +48,7 @@ pub fn check(about: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 
