@@ -11,7 +11,10 @@ use std::{
     vec,
 };
 
-use aside_base::system::folders::{EntryKind, entries, open as open_in};
+use aside_base::system::{
+    folders::{EntryKind, entries, open as open_in},
+    names::slashed,
+};
 use ignore::overrides::{Override, OverrideBuilder};
 use tokio_util::sync::CancellationToken;
 
@@ -164,7 +167,7 @@ impl<'a> FileWalk<'a> {
                 continue;
             };
             let file = WalkedFile {
-                path: from_root,
+                path: &slashed(from_root),
                 folder: &at.folder,
                 name: &name,
             };

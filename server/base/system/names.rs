@@ -4,7 +4,10 @@
 //! colon. A path with such a name leads elsewhere than whoever reads it thinks, so it is none. Short names, as `PROGRA~1`,
 //! and those in another case are names of what they lead to, which is found out once that is open.
 
-use std::path::{MAIN_SEPARATOR, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{MAIN_SEPARATOR, PathBuf},
+};
 
 /// Names of devices, whatever the name of a file ends with behind them.
 const DEVICES: [&str; 10] = [
@@ -23,9 +26,18 @@ pub fn strange(path: &str) -> Option<&'static str> {
 /// The same path, with slashes between its names.
 #[must_use]
 pub fn with_slashes(path: PathBuf) -> PathBuf {
-    match (MAIN_SEPARATOR, path.to_str()) {
-        ('/', _) | (_, None) => path,
-        (other, Some(text)) => text.replace(other, "/").into(),
+    match path.to_str().map(slashed) {
+        Some(Cow::Owned(text)) => text.into(),
+        Some(Cow::Borrowed(_)) | None => path,
+    }
+}
+
+/// The same for the text of a path.
+#[must_use]
+pub fn slashed(path: &str) -> Cow<'_, str> {
+    match MAIN_SEPARATOR {
+        '/' => Cow::Borrowed(path),
+        other => Cow::Owned(path.replace(other, "/")),
     }
 }
 
