@@ -270,6 +270,7 @@ mod tests {
         assert_eq!(unseen.len(), UNSEEN.len());
     }
 
+    #[cfg(unix)]
     #[test]
     fn programs_are_found_in_absolute_folders_alone() {
         let check = |path: &str, expected: &str| {
@@ -281,6 +282,7 @@ mod tests {
         check(".", "");
     }
 
+    #[cfg(unix)]
     #[test]
     fn nothing_leads_a_program_outside_into_an_open_place() {
         let places: OpenPlaces = ["/open"].into_iter().collect();

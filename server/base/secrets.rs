@@ -483,6 +483,7 @@ mod tests {
         check(&[], &plain, &[]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn places_follow_the_variables_that_programs_follow() {
         let variables = [

@@ -301,6 +301,7 @@ async fn an_edit_of_an_edit_finds_its_text() {
     assert_eq!(trial.text("a.txt").unwrap(), "a();\r\nd();\r\n");
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn the_preview_is_the_whole_change() {
     let trial = read("one\ntwo\n").await;

@@ -135,6 +135,7 @@ mod tests {
         .await;
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_link_is_no_way_out() {
         let trial = ToolTrial::new(&[("a", "")]);

@@ -557,6 +557,7 @@ mod tests {
         assert_eq!(trial.context.seen().hash("sub/a.txt"), Some(hash.as_str()));
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn what_may_hold_secrets_asks() {
         let trial = ToolTrial::new(&[("a.txt", ""), ("sub/.env", "KEY=1")]);
@@ -578,6 +579,7 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_file_that_was_exchanged_after_it_was_looked_at_is_not_read() {
         let trial = ToolTrial::new(&[("a.txt", "plain"), (".env", "KEY=1")]);

@@ -400,6 +400,7 @@ fn abilities_follow_the_script() {
     assert_eq!(model("[[reply]]"), usual);
 }
 
+#[cfg(unix)]
 #[test]
 fn missing_script_is_named() {
     let error = Rehearsal::open("no/such.toml").unwrap_err();

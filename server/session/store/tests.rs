@@ -113,6 +113,7 @@ fn a_workspace_has_a_readable_and_unique_name() {
     assert_eq!(BTreeSet::from(names).len(), 3);
 }
 
+#[cfg(unix)]
 #[test]
 fn state_is_where_the_user_keeps_it() {
     for (xdg, home, expected) in [
@@ -126,6 +127,7 @@ fn state_is_where_the_user_keeps_it() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_state_directory_that_cannot_be_used_is_named() {
     let folder = tempfile::tempdir().unwrap();

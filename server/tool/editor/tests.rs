@@ -100,6 +100,7 @@ fn write(text: &str) -> Value {
     json!({"path": "a.txt", "content": text})
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn the_document_of_the_real_path_is_read() {
     let (trial, _) = trial(FakeEditor::new("a.txt", "typed\n"));

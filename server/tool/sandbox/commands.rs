@@ -292,6 +292,7 @@ fn redirected(command: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_line_lasts_outside_where_nothing_of_a_workspace_decides_what_it_does() {
         let folder = tempfile::tempdir().unwrap();
@@ -367,6 +368,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_strictest_rule_counts() {
         let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
@@ -415,6 +417,7 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_rule_that_would_spare_a_prompt_is_named() {
         let rules = CommandRules {

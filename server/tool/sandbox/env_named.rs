@@ -446,6 +446,7 @@ mod tests {
     use super::*;
     use crate::sandbox::place_search::{ListedFolders, guarded};
 
+    #[cfg(unix)]
     #[test]
     fn what_settings_of_a_folder_load_is_found() {
         for (file, text, expected) in [

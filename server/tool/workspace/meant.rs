@@ -209,6 +209,7 @@ mod tests {
         assert_eq!(meant(name, &ground), expected, "{name:?}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn names_mean_the_files_that_people_mean() {
         for name in [
