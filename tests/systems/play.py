@@ -1,7 +1,8 @@
 """Plays Aside as a person and a script would, on this system or through an emulator of another one.
 
 play.py linux|windows COMMAND…: COMMAND starts the program, such as `target/debug/aside`, `qemu-aarch64-static aside` or
-`tests/systems/wine FOLDER aside.exe`. Needs tmux, for what is asked on a terminal.
+`tests/systems/wine FOLDER aside.exe`. ONLY names one play, WITHOUT those that are left out. Needs tmux, for what is asked on
+a terminal.
 """
 
 import json
@@ -264,8 +265,7 @@ def names() -> None:
 
 failed = 0
 for play in (version, demo, answer, line_ends, question, permission, command, lasting, lock, terminal, cancel, doctor, places, names):
-    only = os.environ.get("ONLY")
-    if only and only not in play.__name__:
+    if play.__name__ in os.environ.get("WITHOUT", "").split() or os.environ.get("ONLY", play.__name__) != play.__name__:
         continue
     begun = time.monotonic()
     try:
