@@ -282,13 +282,10 @@ fn supervise(order: Order) -> Report {
     };
     // Without a terminal, nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
-        return Report::Failed(format!("its processes could not be held: {error}"));
-    }
+    let adopts = adopt_orphans();
     let (wake, woken) = channel();
     let (begun, main) = channel();
-    if let Err(error) = start_watching(wake, main) {
+    if let Err(error) = start_watching(wake, main, adopts) {
         return Report::Failed(format!(
             "its processes could not be held, as the system gives no thread for that: {error}"
         ));
@@ -394,13 +391,23 @@ fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
     }
 }
 
+/// Becomes the parent of orphaned descendants, and returns whether the system hands them over: macOS does not, nor do
+/// emulators of Linux.
+fn adopt_orphans() -> bool {
+    #[cfg(target_os = "linux")]
+    let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let adopts = false;
+    adopts
+}
+
 /// Starts the threads that watch the lifeline and the command.
-fn start_watching(wake: Sender<Wake>, main: Receiver<Pid>) -> io::Result<()> {
+fn start_watching(wake: Sender<Wake>, main: Receiver<Pid>, adopts: bool) -> io::Result<()> {
     let lifeline = wake.clone();
     thread::Builder::new().spawn(move || watch_lifeline(&lifeline))?;
     thread::Builder::new().spawn(move || {
         if let Ok(main) = main.recv() {
-            reap(main, &wake);
+            reap(main, &wake, adopts);
         }
     })?;
     Ok(())
@@ -419,7 +426,7 @@ fn watch_lifeline(wake: &Sender<Wake>) {
 }
 
 /// Reaps every process that ends: the command itself and orphaned descendants.
-fn reap(main: Pid, wake: &Sender<Wake>) {
+fn reap(main: Pid, wake: &Sender<Wake>, adopts: bool) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == main => {
@@ -434,9 +441,8 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
             Err(_) => break,
         }
     }
-    // Where the system hands no orphans over to a supervisor, they are looked for in the command's group.
-    #[cfg(not(target_os = "linux"))]
-    while rustix::process::test_kill_process_group(main).is_ok() {
+    // Orphans that are nobody's are looked for in the command's group.
+    while !adopts && rustix::process::test_kill_process_group(main).is_ok() {
         thread::sleep(STEP);
     }
     let _ = wake.send(Wake::Alone);
