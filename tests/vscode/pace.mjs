@@ -140,5 +140,7 @@ await until('the answer', async () => (await inside.locator('.turn').last().inne
 await command(page, 'View: Show Explorer');
 await select('typed.ts', 1, 0);
 console.log(`# a key in an editor, while an answer is written in the view: ${told(await typing(150))}`);
+// Behind the files the view is not drawn.
+await command(page, 'Aside: Focus on Conversation View');
 await until('its end', async () => (await inside.locator('.turn').last().locator('footer').innerText()).includes('done'), 60_000);
 await end();
