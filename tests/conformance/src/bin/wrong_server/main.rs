@@ -103,7 +103,7 @@ fn proxy(args: &Args) -> io::Result<()> {
     }
     // The server is at its end, and what it leaves as its status is the proxy's.
     let status = server.exited(Instant::now() + END)?;
-    eprint!("{}", server.complaint());
+    io::stderr().write_all(server.complaint().as_bytes())?;
     std::process::exit(status.code().unwrap_or(1))
 }
 
