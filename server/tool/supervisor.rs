@@ -10,8 +10,8 @@
 //! Standard input is the *lifeline*: a socket whose other end only Aside holds. When that end closes, because Aside
 //! stops the command, crashes or is killed, every process that the command started is ended, also one that left its
 //! session or ignores SIGTERM. The supervisor is a *subreaper*: orphaned descendants become its children, so none is
-//! lost. One line on the lifeline reports how the command ended. If nobody hears it, what the command made in these
-//! repositories is taken back here.
+//! lost; where the system hands none over, they are looked for in the command's group. One line on the lifeline reports
+//! how the command ended. If nobody hears it, what the command made in these repositories is taken back here.
 //!
 //! A separate process makes this work after a SIGKILL of Aside, and without code between `fork` and `exec`.
 
