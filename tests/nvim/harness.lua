@@ -349,15 +349,7 @@ end
 ---@return string
 function M.screen()
   vim.cmd.redraw()
-  local rows = {}
-  for row = 1, vim.o.lines do
-    local cells = {}
-    for column = 1, vim.o.columns do
-      cells[column] = vim.fn.screenstring(row, column)
-    end
-    rows[row] = table.concat(cells)
-  end
-  return table.concat(rows, '\n')
+  return table.concat(require('cells')(), '\n')
 end
 
 M.outcomes = {}

@@ -56,7 +56,7 @@ local function screen()
     end, 1)
     if not seen then error('the screen does not come: ' .. tick .. '\n' .. table.concat(lines, '\n'), 0) end
     if vim.deep_equal(lines, before) then
-      local drawn = call('return Drawn()')
+      local drawn = call('return dofile(...)()', here .. '/cells.lua')
       if bare(table.concat(drawn)) == bare(table.concat(lines)) then return lines end
       spoilt = spoilt + 1
       return drawn
@@ -251,7 +251,9 @@ for run = 1, cases do
   passed, failed = passed + (why and 0 or 1), failed + (why and 1 or 0)
   if why then io.stdout:write(('FAILED with seed %d: %s\n'):format(seed + run - 1, why)) end
 end
-io.stdout:write(('seed %d; %d screens, %d times a hunk could be decided, %d spoilt\n'):format(seed, moved, live, spoilt))
+io.stdout:write(
+  ('seed %d; %d screens, %d times a hunk could be decided, %d spoilt\n'):format(seed, moved, live, spoilt)
+)
 if spoilt > math.max(12, moved / 1000) then
   failed = failed + 1
   io.stdout:write('FAILED the terminal shows too often what Neovim has not drawn\n')

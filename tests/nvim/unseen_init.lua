@@ -68,20 +68,6 @@ function Draw()
   return Tick
 end
 
---- The rows of the screen as Neovim has drawn them.
----@return string[]
-function Drawn()
-  local rows = {}
-  for row = 1, vim.o.lines do
-    local cells = {}
-    for column = 1, vim.o.columns do
-      cells[column] = vim.fn.screenstring(row, column)
-    end
-    rows[row] = table.concat(cells)
-  end
-  return rows
-end
-
 --- A second passes, in which nothing is drawn.
 function Pass() Clock = Clock + 1000 end
 
