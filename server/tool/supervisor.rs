@@ -282,7 +282,10 @@ fn supervise(order: Order) -> Report {
     };
     // Without a terminal, nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
-    let adopts = adopt_orphans();
+    let adopts = match adopt_orphans() {
+        Ok(adopts) => adopts,
+        Err(error) => return Report::Failed(format!("its processes could not be held: {error}")),
+    };
     let (wake, woken) = channel();
     let (begun, main) = channel();
     if let Err(error) = start_watching(wake, main, adopts) {
@@ -392,13 +395,19 @@ fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
 }
 
 /// Becomes the parent of orphaned descendants, and returns whether the system hands them over: macOS does not, nor do
-/// emulators of Linux.
-fn adopt_orphans() -> bool {
+/// emulators of Linux, which do not know the call.
+///
+/// # Errors
+/// If a system that knows the call refuses it.
+fn adopt_orphans() -> io::Result<bool> {
     #[cfg(target_os = "linux")]
-    let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    let adopted = match rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+        Err(rustix::io::Errno::INVAL) => Ok(false),
+        adopted => Ok(adopted.map(|()| true)?),
+    };
     #[cfg(not(target_os = "linux"))]
-    let adopts = false;
-    adopts
+    let adopted = Ok(false);
+    adopted
 }
 
 /// Starts the threads that watch the lifeline and the command.
