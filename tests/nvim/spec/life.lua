@@ -82,6 +82,7 @@ test('a server that is missing is said, with the reason for each place', { absen
   T.equal(reasons, {
     'PATH: there is no such program',
     ('where cargo installs (%s/bin/aside): there is no such program'):format(T.workspace),
+    ('where :Aside install puts it (%s): there is no such program'):format(require('aside.server').kept()),
   })
 end)
 

@@ -18,6 +18,7 @@ local READY, ENDS = 30000, 2000
 local since_11 = vim.fn.has('nvim-0.11') == 1
 local waiting = {} ---@type { act?: fun(), failed?: fun() }[] what is to be done when the server is ready, and where it is not
 local run ---@type aside.Run?
+local installs = false -- whether the person is asked for the program of a release, or it is fetched
 local crashes = {} ---@type integer[] seconds
 
 --- A process of the server, from its start to its end.
@@ -278,11 +279,20 @@ function M.ready(act, failed)
   if run and run.client and not run.stopped and not run.over then return act and act() end
   if act then waiting[#waiting + 1] = { act = act, failed = failed } end
   -- The action runs when that process is ready, and `on_exit` decides if it ends before.
-  if run then return end
+  if run or installs then return end
   local found, reasons = server.find()
   if not found then
     vim.tbl_map(log.write, reasons)
-    return give_up('no server; :checkhealth aside says what to do; ' .. reasons[#reasons])
+    local mine = config.get()
+    if mine.release == '' or mine.server ~= '' then
+      return give_up('no server; :checkhealth aside says what to do; ' .. reasons[1])
+    end
+    installs = true
+    return require('aside.install').run(nil, function(installed)
+      installs = false
+      if installed then return M.ready() end
+      drop_waiting()
+    end)
   end
   log.write(('starting %s, found by %s, version %s'):format(found.path, found.source, found.version))
   local chosen = since_11 and vim.deepcopy(vim.lsp.config['aside']) or M.config() ---@diagnostic disable-line: undefined-field

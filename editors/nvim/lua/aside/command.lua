@@ -168,6 +168,11 @@ M.subcommands = {
     what = 'Shows what trust in this folder means, and asks for it or takes it back.',
     run = of('pick', 'trust'),
   },
+  install = {
+    what = 'Fetches the program of a release after a question, and holds it against the checksums there. A text is the '
+      .. 'address of the release, or a folder with its files; without one it is that of `vim.g.aside.release`.',
+    run = of('install', 'run'),
+  },
   log = { what = 'Opens the log.', run = of('log', 'open') },
   stop = {
     what = 'Stops the server; the next `:Aside ask` starts it.',

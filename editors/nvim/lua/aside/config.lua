@@ -1,7 +1,8 @@
 --- The user's configuration: `vim.g.aside`, a table or a function that returns one. Everything is optional.
 
 ---@class aside.Config
----@field server? string The program. Empty: the one on PATH, else the one where cargo installs.
+---@field server? string The program. Empty: the one on PATH, else the one where cargo or `:Aside install` puts it.
+---@field release? string Where a release can be had, as `https://…/v0.1.0`: fetched after a question, where there is no program.
 ---@field settings? table What `aside.toml` may say, as yours: { assistant = { model = 'anthropic/…' } }.
 ---@field root_markers? string[] What a project's folder has in it.
 ---@field notify? boolean Whether a line below says that something waits.
@@ -36,6 +37,7 @@ local M = {}
 ---@type aside.Config
 M.defaults = {
   server = '',
+  release = '',
   settings = {},
   root_markers = { 'aside.toml', '.git' },
   notify = true,

@@ -1,8 +1,9 @@
---- Finds the program: the one that is set, else on PATH, else where cargo installs.
+--- Finds the program: the one that is set, else on PATH, else where cargo or `:Aside install` puts it.
 local M = {}
 
 --- Advice if no server is found.
-M.advice = 'install it with `cargo install --path . --profile dist` in its repository, or set vim.g.aside.server'
+M.advice = 'fetch a release with `:Aside install https://…`, build it with `cargo install --path . --profile dist` in its '
+  .. 'repository, or set vim.g.aside.server'
 
 ---@class aside.Server
 ---@field path string
@@ -10,6 +11,18 @@ M.advice = 'install it with `cargo install --path . --profile dist` in its repos
 ---@field source string where it was found
 
 local found ---@type aside.Server?
+local is_windows = vim.fn.has('win32') == 1
+
+---@param path string
+local function is_absolute(path) return path:find(is_windows and '^%a:[/\\]' or '^/') ~= nil end
+
+--- The path of what is there, without links and with slashes alone.
+---@param path string
+---@return string?
+local function real_of(path)
+  local real = vim.uv.fs_realpath(path)
+  return real and (is_windows and real:gsub('\\', '/') or real)
+end
 
 --- Runs a program to its end, which Neovim waits for.
 ---@param command string[]
@@ -18,6 +31,22 @@ local found ---@type aside.Server?
 function M.run(command, timeout)
   local started, process = pcall(vim.system, command, { text = true, timeout = timeout })
   return started and process:wait() or { code = -1, signal = 0, stdout = '', stderr = tostring(process) }
+end
+
+--- The version of a program that is Aside.
+---@param path string
+---@return string? version
+---@return integer code with which it ended
+function M.version(path)
+  local done = M.run({ path, '--version' }, 5000)
+  return done.stdout:match('^aside (%S+)'), done.code
+end
+
+--- The place of what `:Aside install` fetched.
+---@return string
+function M.kept()
+  local name = is_windows and 'aside.exe' or 'aside'
+  return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'aside', 'bin', name)
 end
 
 --- The folders in which a model's commands may write: the current one, and the topmost repositories of it and of what is
@@ -40,7 +69,7 @@ local function open_folders()
   add(vim.fn.getcwd())
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buffer)
-    if vim.bo[buffer].buftype == '' and vim.startswith(name, '/') then add(vim.fs.dirname(name)) end
+    if vim.bo[buffer].buftype == '' and is_absolute(name) then add(vim.fs.dirname(name)) end
   end
   return folders
 end
@@ -56,9 +85,9 @@ end
 ---@return string path empty where there is none
 local function on_path()
   local open = open_folders()
-  for folder in vim.gsplit(vim.env.PATH or '', ':', { plain = true }) do
-    local file = vim.fs.joinpath(folder, 'aside')
-    local real = vim.startswith(folder, '/') and vim.fn.executable(file) == 1 and vim.uv.fs_realpath(file)
+  for folder in vim.gsplit(vim.env.PATH or '', is_windows and ';' or ':', { plain = true }) do
+    local file = vim.fs.joinpath(folder, is_windows and 'aside.exe' or 'aside')
+    local real = is_absolute(folder) and vim.fn.executable(file) == 1 and real_of(file)
     local function holds(it)
       return vim.startswith(real --[[@as string]], it)
     end
@@ -73,18 +102,23 @@ end
 function M.find()
   local set = require('aside.config').get().server
   local cargo = vim.env.CARGO_HOME or vim.fs.joinpath(vim.env.HOME or '', '.cargo')
-  local places = { PATH = on_path(), ['where cargo installs'] = vim.fs.joinpath(cargo, 'bin', 'aside') }
-  if set ~= '' then places = { ['vim.g.aside.server'] = vim.fn.expand(set) } end
+  ---@type string[][]
+  local places = {
+    { 'PATH', on_path() },
+    { 'where cargo installs', vim.fs.joinpath(cargo, 'bin', 'aside') },
+    { 'where :Aside install puts it', M.kept() },
+  }
+  if set ~= '' then places = { { 'vim.g.aside.server', vim.fn.expand(set) } } end
   local reasons = {}
-  for source, path in vim.spairs(places) do
+  for _, place in ipairs(places) do
+    local source, path = place[1], place[2]
     if found and found.path == path then return found, {} end
     local why = 'there is no such program'
     if vim.fn.executable(path) == 1 then
-      local done = M.run({ path, '--version' }, 5000)
-      local version = done.stdout:match('^aside (%S+)')
+      local version, code = M.version(path)
       found = version and { path = path, version = version, source = source }
       if found then return found, {} end
-      why = ('`--version` ended with code %d and did not print a version of aside'):format(done.code)
+      why = ('`--version` ended with code %d and did not print a version of aside'):format(code)
     end
     reasons[#reasons + 1] = ('%s%s: %s'):format(source, path ~= '' and (' (%s)'):format(path) or '', why)
   end
