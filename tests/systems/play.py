@@ -265,11 +265,13 @@ STRANGE = [
 ]  # fmt: skip
 # Those that are refused on every system, as nobody sees in a list what they are.
 UNCLEAR = ["blank ", " before", "folder /a", "a*b", "a`b"]
+# Folders below each other: more letters than 260 in all, which Wine, unlike Windows, tells no path of.
+DEEP = "/".join(["long", *["l" * 60] * (3 if ON_WINDOWS else 5), "a.txt"])
 # Those that only look so.
 ORDINARY = [
     "CONSOLE", "console.txt", "null", "nul-l.txt", "auxiliary", "COM", "com10", "COMA", "lpt", "LPT10.txt", "prn2", "xCON",
     "$conin", ".nul", "-con", "a.con", "..a", "a..b", "%PATH%", "a&b", "a^b", "a'b", "a;b", "a,b", "[a]",
-    "{a}", "(a)", "a!b", "a~1", "a#b", "\u00fc\u4e16\U0001f980", "e\u0301", "long/" + "/".join(["l" * 60] * 5) + "/a.txt",
+    "{a}", "(a)", "a!b", "a~1", "a#b", "\u00fc\u4e16\U0001f980", "e\u0301", DEEP,
 ]  # fmt: skip
 
 
