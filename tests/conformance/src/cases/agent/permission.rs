@@ -1,5 +1,7 @@
 //! Permissions: nothing runs before a person said so.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::super::permission::{NOT_ALLOWED, NOT_SHOWN, WRITTEN, is_written, note_script};
@@ -49,7 +51,7 @@ fn permission_once(stage: &Stage) -> Step {
             && diff["newText"] == "oat milk\n"
             && diff["path"]
                 .as_str()
-                .is_some_and(|path| path.ends_with("/note.txt")),
+                .is_some_and(|path| Path::new(path).ends_with("note.txt")),
         format!("the diff is {diff}"),
     )?;
     is_written(stage, None)?;
