@@ -29,10 +29,10 @@ fn all(variable: Option<OsString>, database: Option<PathBuf>) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_home_is_known_by_the_variable_and_by_the_user_database() {
         let check = |variable: Option<&str>, database: Option<&str>, expected: &[&str]| {

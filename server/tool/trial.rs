@@ -2,8 +2,6 @@
 
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
-#[cfg(windows)]
-use std::os::windows::fs::symlink_file as symlink;
 use std::{
     collections::HashMap,
     fs, io,
@@ -103,10 +101,12 @@ impl ToolTrial {
         fs::read_to_string(self.folder.path().join(path)).ok()
     }
 
+    #[cfg(unix)]
     pub(super) fn link(&self, path: &str, to: &str) {
         symlink(to, self.folder.path().join(path)).unwrap();
     }
 
+    #[cfg(unix)]
     pub(super) fn remove(&self, path: &str) {
         fs::remove_file(self.folder.path().join(path)).unwrap();
     }

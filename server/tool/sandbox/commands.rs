@@ -289,10 +289,10 @@ fn redirected(command: &str) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_line_lasts_outside_where_nothing_of_a_workspace_decides_what_it_does() {
         let folder = tempfile::tempdir().unwrap();
@@ -368,7 +368,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_strictest_rule_counts() {
         let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
@@ -417,7 +416,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_rule_that_would_spare_a_prompt_is_named() {
         let rules = CommandRules {

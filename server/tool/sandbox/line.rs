@@ -290,6 +290,7 @@ fn unescaped(word: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
@@ -298,7 +299,6 @@ mod tests {
         commands.into_iter().map(|it| it.words).collect()
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_a_plain_line_is_believed() {
         let check = |text: &str, plain: bool, simple: bool, writes: bool| {
@@ -317,7 +317,6 @@ mod tests {
         check(&long, false, false, false);
     }
 
-    #[cfg(unix)]
     #[test]
     fn commands_are_found_wherever_they_are() {
         let names = |text: &str| -> Vec<String> {
@@ -335,7 +334,6 @@ mod tests {
         assert_eq!(names("X=$(a) b"), ["b", "a"]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn words_count_as_far_as_they_are_literal() {
         let check = |text: &str, words: &[&str], is_whole: bool| {
@@ -352,7 +350,6 @@ mod tests {
         check("$(git >/dev/null push)", &[], false);
     }
 
-    #[cfg(unix)]
     #[test]
     fn words_behind_a_redirection_belong_to_the_command() {
         for text in [
@@ -366,7 +363,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_else_a_line_has_is_all_but_its_programs() {
         let check = |text: &str, others: &str, assigns: bool| {
@@ -383,7 +379,6 @@ mod tests {
         check("sh -c 'git push", "-c 'git push", false);
     }
 
-    #[cfg(unix)]
     #[test]
     fn an_escaped_newline_joins_words() {
         let found = words("(git p\\\nush)");
@@ -393,7 +388,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_line_that_may_hold_further_commands_is_incomplete() {
         for text in [

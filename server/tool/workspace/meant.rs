@@ -197,6 +197,7 @@ mod tests {
     use super::*;
 
     /// What a name means where `a.rs`, `src/b.rs` and a folder named `$odd` are.
+    #[cfg(unix)]
     #[track_caller]
     fn check(name: &str, expected: Result<&str, Meaningless>) {
         let there = ["a.rs", "src", "src/b.rs", "$odd", "#L1"];
