@@ -43,8 +43,14 @@ const SIGNS: &[(&str, &str)] = &[
     ("docker daemon", SOCKETS),
     ("listen eacces", SOCKETS),
     ("connect eacces", SOCKETS),
+    #[cfg(target_os = "macos")]
+    ("operation not permitted", REACHES),
+    #[cfg(target_os = "macos")]
+    ("eperm", REACHES),
 ];
 
+#[cfg(target_os = "macos")]
+const REACHES: &str = "it wants to write or reach what the sandbox keeps from it";
 const WRITES: &str = "it wants to write where the sandbox lets nothing write";
 const MOVES: &str = "it wants to move or remove what the sandbox keeps in its place";
 const NETWORK: &str = "it wants to reach what the sandbox lets nothing reach";

@@ -18,7 +18,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, Read},
+    io,
     os::{fd::OwnedFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Command, Stdio, exit},
@@ -33,22 +33,27 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use super::sandbox::{WallKind, git_back::GitBefore, hosts::AllowedHost};
 
 pub(super) mod handed;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod hello;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg_attr(target_os = "macos", path = "supervisor/seatbelt_inside.rs")]
 mod inside;
 #[cfg(target_os = "linux")]
 mod own_mounts;
 mod processes;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod proxy;
-#[cfg_attr(not(target_os = "linux"), path = "supervisor/unwalled.rs")]
+#[cfg_attr(target_os = "macos", path = "supervisor/seatbelt.rs")]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "macos")),
+    path = "supervisor/unwalled.rs"
+)]
 mod walled;
 
 pub(super) use self::processes::sweep;
 use self::{
     processes::{LAST, STEP, descendants, processes},
-    walled::{WallPipes, hear_inside},
+    walled::Walled,
 };
 
 /// The hidden first argument with which `aside` is a supervisor.
@@ -100,9 +105,9 @@ pub(super) enum Report {
 /// Whether a first argument names a part that [`play`] plays.
 #[must_use]
 pub fn is_part(first: &OsStr) -> bool {
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     let is_inside = first == inside::INSIDE;
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     let is_inside = false;
     first == ARGUMENT || is_inside
 }
@@ -113,7 +118,7 @@ pub fn play(first: &OsStr, rest: impl IntoIterator<Item = OsString>) {
     if first == ARGUMENT {
         child_main(rest);
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     if first == inside::INSIDE {
         inside::inside_main(rest);
     }
@@ -145,30 +150,6 @@ impl Report {
             Self::Failed(why) => format!("failed {}\n", why.replace('\n', " ")),
             Self::Unbuilt(why) => format!("unbuilt {}\n", why.replace('\n', " ")),
             Self::Stopped => "stopped\n".to_owned(),
-        }
-    }
-
-    /// Converts bubblewrap's own end to the end of its command, or to the failure to start one. `other` is the place at
-    /// which the first program inside found something else than was meant.
-    fn of_walls(self, mut status: File, other: Option<String>) -> Self {
-        if self == Self::Stopped {
-            return self;
-        }
-        if let Some(place) = other {
-            return Self::Unbuilt(format!("{OTHER_WALLS}{place}"));
-        }
-        let mut said = Vec::new();
-        // Does not block, because bubblewrap has ended; a missing status was never written.
-        let _ = status.read_to_end(&mut said);
-        let said = String::from_utf8_lossy(&said);
-        let code = said.lines().find_map(|line| {
-            let (_, code) = line.split_once("\"exit-code\":")?;
-            code.trim_matches([' ', '}']).parse().ok()
-        });
-        match (code, self) {
-            (Some(code), _) => Self::Exit(code),
-            (None, Self::Exit(_)) => Self::Unbuilt(NO_WALLS.to_owned()),
-            (None, other) => other,
         }
     }
 
@@ -213,6 +194,8 @@ struct Order {
     walls: Option<WallKind>,
     program: OsString,
     args: Vec<OsString>,
+    /// Variables of what is started, besides those of this process.
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Order {
@@ -248,24 +231,16 @@ impl Order {
             walls,
             program: args.next().ok_or("no program")?,
             args: args.collect(),
+            env: Vec::new(),
         })
     }
 }
 
-fn supervise(order: Order) -> Report {
+fn supervise(mut order: Order) -> Report {
     let is_sandbox = order.walls == Some(WallKind::Sandbox);
-    #[cfg(target_os = "linux")]
-    if let Err(error) = is_sandbox.then(own_mounts::take).transpose() {
-        return Report::Failed(format!(
-            "its walls cannot be kept from what is mounted outside while it runs: {error}; Linux 6.2 can do that by itself"
-        ));
-    }
-    let pipes = match is_sandbox
-        .then(|| WallPipes::open(order.has_unix))
-        .transpose()
-    {
-        Ok(pipes) => pipes,
-        Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
+    let mut walled = match is_sandbox.then(|| Walled::open(order.has_unix)).transpose() {
+        Ok(walled) => walled,
+        Err(why) => return Report::Failed(why),
     };
     // Taken after the sandbox's descriptors are open, whose numbers are fixed.
     let meant = is_sandbox.then(|| handed::take(rustix::stdio::stdin()));
@@ -273,12 +248,14 @@ fn supervise(order: Order) -> Report {
         Ok(input) => input,
         Err(error) => return Report::Failed(format!("its input did not come: {error}")),
     };
-    let (input, said) = match meant {
-        None => (input, None),
-        Some(meant) => match meant.and_then(|meant| hear_inside(&[meant, input], order.hosts)) {
-            Ok((wire, said)) => (wire, Some(said)),
-            Err(error) => return Report::Failed(format!("its sandbox is not heard: {error}")),
-        },
+    let input = match meant.zip(walled.as_mut()) {
+        None => input,
+        Some((meant, walled)) => {
+            match meant.and_then(|meant| walled.connect(meant, input, &mut order)) {
+                Ok(input) => input,
+                Err(error) => return Report::Failed(format!("its sandbox is not heard: {error}")),
+            }
+        }
     };
     // Without a terminal, nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
@@ -297,6 +274,7 @@ fn supervise(order: Order) -> Report {
     // A separate process group, because `kill 0` in a script must not reach us.
     command
         .args(order.args)
+        .envs(order.env)
         .stdin(Stdio::from(input))
         .process_group(0);
     let main = match command.spawn() {
@@ -305,18 +283,17 @@ fn supervise(order: Order) -> Report {
     };
     // Drops our end of its input, which could not end otherwise.
     drop(command);
-    let status = pipes.map(WallPipes::started);
+    walled.iter_mut().for_each(Walled::started);
     // The reaping thread waits for this.
     let _ = begun.send(main);
     let held = Held {
         main,
-        walled: order.walls.is_some(),
+        // On macOS the program becomes the command, and no process around it is left.
+        walled: order.walls.is_some() && !cfg!(target_os = "macos"),
     };
     let report = held.hold(order.drain, &woken);
-    // Once bubblewrap has ended, nobody holds the other end of the wire.
-    let other = said.and_then(|said| said.recv_timeout(LAST).ok().flatten());
-    match status {
-        Some(status) => report.of_walls(status, other),
+    match walled {
+        Some(walled) => walled.report(report),
         None => report,
     }
 }

@@ -1,7 +1,7 @@
 //! The operating system: all that differs between systems, as plain functions and types.
 //!
-//! A system is a folder here that offers the same modules. The sandbox of commands is Linux's own, and stays in the room
-//! of tools.
+//! A system is a folder here that offers the same modules. The sandboxes of commands, one of Linux and one of macOS,
+//! stay in the room of tools.
 //!
 //! | module | what lives there |
 //! |---|---|

@@ -171,6 +171,12 @@ async fn model(place: &CommandContext, configuration: &Configuration) -> Finding
     }
 }
 
+/// Program that builds the walls.
+const WALLS: &str = match cfg!(target_os = "macos") {
+    true => "sandbox-exec, as tried on this machine",
+    false => "bubblewrap",
+};
+
 /// Tests whether commands can be sandboxed by sandboxing one.
 async fn sandbox(place: &CommandContext, settings: &Settings) -> Vec<Finding> {
     let rules = place.engine.sandbox_rules(settings, settings.unsandboxed);
@@ -216,7 +222,7 @@ fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Findin
     }
     match stands {
         Ok(()) => Finding::ok(format!(
-            "sandbox: commands run inside one (bubblewrap), {}",
+            "sandbox: commands run inside one ({WALLS}), {}",
             network(rules)
         )),
         Err(Missing { why, mend }) if ENDS_LEFTOVERS => Finding::warning(format!(

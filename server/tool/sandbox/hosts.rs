@@ -63,7 +63,7 @@ impl AllowedHost {
     }
 
     /// Whether this covers a host at a port. A rule without a port means the usual one.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     pub(crate) fn fits(&self, host: &Host, port: u16, usual: u16) -> bool {
         let is_port = self.port.unwrap_or(usual) == port;
         let is_host = match (&self.host, host) {

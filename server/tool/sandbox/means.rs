@@ -20,8 +20,8 @@ use aside_base::{
 /// Programs that the sandbox needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// The bubblewrap program.
-    pub(crate) bubblewrap: PathBuf,
+    /// The program that builds walls: bubblewrap, or `sandbox-exec` on macOS.
+    pub(crate) builder: PathBuf,
     /// The shell that reads command lines.
     pub(crate) shell: PathBuf,
     /// The program that supervises commands: `aside` itself.
@@ -37,10 +37,10 @@ pub struct Missing {
     pub mend: String,
 }
 
-/// The reason on every system but Linux.
+/// The reason on systems on which nothing builds walls.
 pub(super) fn elsewhere() -> Missing {
     Missing {
-        why: "Aside has one on Linux alone".to_owned(),
+        why: "Aside has one on Linux and macOS alone".to_owned(),
         mend: "there is nothing to install: let commands ask, or run Aside on Linux".to_owned(),
     }
 }

@@ -3,14 +3,17 @@
 //! On Linux bubblewrap builds the sandbox: the file system is read-only except for the workspace, files that other
 //! programs execute are read-only even there, Aside's own folders and the user's secrets are hidden. There is no
 //! network, there are separate processes and a separate `/proc`, no privileges, and a filter of system calls. Nothing
-//! here starts a process; [`super::probe`] tests whether the sandbox works.
+//! here starts a process; [`super::probe`] tests whether the sandbox works. On macOS `sandbox-exec` builds it, from a profile
+//! of the same layout.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `walls` | the walls of a command, from the user's settings and what is in the workspace; on systems but Linux there are none |
+//! | `walls` | the walls of a command, from the user's settings and what is in the workspace; on Windows there are none |
 //! | `workspace_places` | the protected places of a workspace, and the folders in which commands may write there |
-//! | `layout` | everything that a command can reach, as arguments for bubblewrap |
-//! | `mounts`, `mountinfo` | what has to be mounted inside, and whether it is; the mounts that the kernel lists |
+//! | `layout` | everything that a command can reach, and as arguments for bubblewrap |
+//! | `seatbelt` | the same as a profile for `sandbox-exec` |
+//! | `mounts`, `mountinfo` | what has to be mounted inside, or is tried there, and whether it is so; the mounts that the kernel lists |
+//! | `own_folders` | Aside's own folders, made before a command could make them |
 //! | `places`, `place_search`, `package_folders` | protected places: files that other programs execute, the search for them, and where it does not look |
 //! | `place_tree`, `listed_folder`, `folder_watch` | the folders that were searched, how one is listed, and what the kernel tells of its changes |
 //! | `file_mark`, `other_names` | identity of a file; hard links of files in protected folders |
@@ -62,20 +65,26 @@ pub mod hosts;
 mod inside;
 pub(super) mod inside_lock;
 mod known_programs;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(super) mod layout;
 mod line;
 mod listed_folder;
 mod means;
 #[cfg_attr(not(target_os = "linux"), path = "mountinfo/none.rs")]
 mod mountinfo;
-#[cfg_attr(not(target_os = "linux"), path = "mounts/none.rs")]
+#[cfg_attr(target_os = "macos", path = "mounts/tried.rs")]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "macos")),
+    path = "mounts/none.rs"
+)]
 pub(super) mod mounts;
 #[cfg(target_os = "linux")]
 mod named_pipes;
 mod other_names;
 #[cfg(target_os = "linux")]
 mod outside_sockets;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod own_folders;
 mod package_folders;
 pub(super) mod place_search;
 mod place_tree;
@@ -84,14 +93,20 @@ mod plain;
 mod rule_beside;
 pub(super) mod same_program;
 mod same_words;
+#[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+pub(super) mod seatbelt;
 #[cfg(target_os = "linux")]
 pub(super) mod second_wall;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod secret_links;
 pub(super) mod sides;
 mod single;
 mod started;
-#[cfg_attr(not(target_os = "linux"), path = "no_walls.rs")]
+#[cfg_attr(target_os = "macos", path = "seatbelt/walls.rs")]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "macos")),
+    path = "no_walls.rs"
+)]
 mod walls;
 mod workspace_places;
 
@@ -110,7 +125,7 @@ use self::{
 };
 
 /// Whether Aside can build walls on this system.
-const ARE_KNOWN: bool = cfg!(target_os = "linux");
+const ARE_KNOWN: bool = cfg!(any(target_os = "linux", target_os = "macos"));
 
 /// The user's settings for the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -389,7 +404,7 @@ impl SandboxRules {
         if !ARE_KNOWN {
             return Err(elsewhere());
         }
-        if filter::program(false).is_none() {
+        if cfg!(target_os = "linux") && filter::program(false).is_none() {
             let mend = "there is nothing to install: let commands ask";
             return Err(missing(
                 "Aside has none for this processor",
@@ -405,16 +420,22 @@ impl SandboxRules {
             let why = "the workspace is a folder of Aside's own, which it would hide";
             return Err(missing(why, mend));
         }
-        let bubblewrap = self.bubblewrap(root)?;
+        let builder = self.builder(root)?;
         let Some(shell) = self.program_outside("sh", root) else {
             let mend = "put the folder of `sh` into PATH".to_owned();
             return Err(missing("there is no `sh` outside the workspace", mend));
         };
         Ok(Means {
-            bubblewrap,
+            builder,
             shell,
             holder: real(holder),
         })
+    }
+
+    /// The program that builds walls here.
+    #[cfg(not(target_os = "macos"))]
+    fn builder(&self, root: &Path) -> Result<PathBuf, Missing> {
+        self.bubblewrap(root)
     }
 
     /// Finds bubblewrap outside of folders that commands can write in.
@@ -422,8 +443,11 @@ impl SandboxRules {
     /// # Errors
     /// Fails if it is missing.
     pub(super) fn bubblewrap(&self, root: &Path) -> Result<PathBuf, Missing> {
-        if !ARE_KNOWN {
-            return Err(elsewhere());
+        if !cfg!(target_os = "linux") {
+            return Err(Missing {
+                why: "Aside makes those on Linux alone".to_owned(),
+                mend: "there is nothing to install".to_owned(),
+            });
         }
         let found = self.program_outside("bwrap", root);
         found.ok_or_else(|| Missing {

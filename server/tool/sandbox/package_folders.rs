@@ -9,7 +9,7 @@ use std::{
 
 /// Folders of package managers. Nothing in them is executed by an editor, a shell or Git by itself, and what a package
 /// manager installs it also moves and removes.
-const PACKAGES: &[&str] = &[
+const PACKAGES: [&str; 6] = [
     "node_modules",
     "bower_components",
     "site-packages",
@@ -28,6 +28,12 @@ const MARKED: &[(&str, &str)] = &[
 const LATE: &[(&str, &str)] = &[("vendor", "modules.txt"), ("vendor", "autoload.php")];
 /// Maximum time between a folder and the file that is made together with it.
 const TOGETHER: Duration = Duration::from_secs(60);
+
+/// The names of folders that are a package manager's whole, whatever lies in them.
+#[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+pub(super) fn package_names() -> [&'static str; PACKAGES.len()] {
+    PACKAGES
+}
 
 /// How much of a folder is a package manager's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub(crate) enum OpenGap {
     Homeless,
     /// The folder of secrets has more entries than are searched for links.
     #[cfg_attr(
-        not(target_os = "linux"),
+        not(any(target_os = "linux", target_os = "macos")),
         expect(dead_code, reason = "walls alone find it")
     )]
     ManySecrets(PathBuf),

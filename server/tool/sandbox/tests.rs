@@ -18,7 +18,7 @@ fn missing(why: &str) -> Missing {
 
 fn means() -> Means {
     Means {
-        bubblewrap: "/usr/bin/bwrap".into(),
+        builder: "/usr/bin/bwrap".into(),
         shell: "/bin/sh".into(),
         holder: "/usr/bin/aside".into(),
     }

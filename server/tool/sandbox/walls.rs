@@ -13,6 +13,7 @@ use super::{
     mounts::DEVICES,
     named_pipes::{NamedPipes, named_pipes},
     outside_sockets::{OutsideSockets, outside_sockets},
+    own_folders,
     places::Places,
     real, second_wall,
     secret_links::secret_links,
@@ -28,8 +29,6 @@ use aside_base::{
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// Maximum number of arguments: those that bubblewrap counts, without some for the command. With more it ends.
 const WORDS: usize = 8900;
-/// Maximum number of links to what is missing.
-const LINKS: usize = 40;
 /// Variables that name a cache, and its folder among those of the user.
 const CACHES: [(&str, &str); 2] = [("GOCACHE", "go-build"), ("UV_CACHE_DIR", "uv")];
 
@@ -59,7 +58,7 @@ impl SandboxRules {
             });
         }
         Ok(Walls {
-            program: means.bubblewrap.clone(),
+            program: means.builder.clone(),
             args,
             meant: layout.meant(&mounts),
             hosts: match self.network {
@@ -94,7 +93,7 @@ impl SandboxRules {
                 names.map(move |name| (name, about))
             })
             .filter(|(place, _)| is_writable(place) && !is_above(place));
-        self.make_own(is_writable);
+        own_folders::make(&self.own, is_writable);
         let fresh = private();
         let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
         let shown = shown(&writable, &fresh);
@@ -141,20 +140,6 @@ impl SandboxRules {
             cwd: cwd.to_owned(),
             caches,
             writable,
-        }
-    }
-
-    /// Makes the folders of Aside's own that lie where commands can write, so that no command can make them.
-    fn make_own(&self, is_writable: impl Fn(&Path) -> bool) {
-        let is_own = |path: &Path| self.own.iter().any(|own| own == path);
-        let is_in_another = |own: &Path| own.ancestors().skip(1).any(is_own);
-        for own in self.own.iter().filter(|own| !is_in_another(own)) {
-            // A link on the way there may lead to where commands can write.
-            let led = led_to(own, LINKS);
-            if is_writable(&led) && !led.exists() {
-                // If this fails, the command cannot create it either.
-                let _ = fs::create_dir_all(led);
-            }
         }
     }
 }
@@ -236,20 +221,6 @@ fn fixed(number: u64, fixed: usize) -> ReadOnlyPlace {
     ReadOnlyPlace {
         number: Some(number),
         fixed,
-    }
-}
-
-/// The place to which a path leads, whether something is there or not, by so many links at most.
-fn led_to(path: &Path, links: usize) -> PathBuf {
-    if let Ok(real) = canonical(path) {
-        return real;
-    }
-    let Some((above, name)) = path.parent().zip(path.file_name()) else {
-        return path.to_owned();
-    };
-    match fs::read_link(path).ok().zip(links.checked_sub(1)) {
-        Some((target, left)) => led_to(&above.join(target), left),
-        None => led_to(above, links).join(name),
     }
 }
 

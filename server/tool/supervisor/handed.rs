@@ -40,5 +40,8 @@ pub(super) fn take(from: impl AsFd) -> io::Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    taken.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+    let taken = taken.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    #[cfg(not(target_os = "linux"))]
+    rustix::io::fcntl_setfd(&taken, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(taken)
 }

@@ -1,6 +1,7 @@
 //! The proxy to allowed hosts for a command without network.
 //!
-//! The proxy listens at a socket in the command's own network, so that no other process can reach it. A request for an
+//! The proxy listens at a socket in the command's own network, so that no other process can reach it; on macOS, where there
+//! is no such network, at a port of this machine that is the only one which the command reaches. A request for an
 //! allowed host is connected to one of its addresses. They are resolved once, so that the checked address is the
 //! connected one. At one address there may be other sites too: a plain request names the allowed one, and a tunnel begins
 //! with TLS for it.
@@ -9,7 +10,6 @@ use std::{
     collections::BTreeSet,
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
-    os::fd::OwnedFd,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -17,6 +17,9 @@ use std::{
     thread,
     time::Duration,
 };
+
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 
 use aside_base::lock;
 use url::{Host, Url};
@@ -76,38 +79,10 @@ struct Denial {
 }
 
 /// Serves a command at the socket from its network. Returns at once if the socket does not listen.
+#[cfg(target_os = "linux")]
 pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
-    if !listens(&socket) {
-        return;
-    }
-    let proxy = Arc::new(Proxy {
-        allowed,
-        open: AtomicUsize::new(0),
-        named: Mutex::default(),
-    });
-    let listener = TcpListener::from(socket);
-    for client in listener.incoming() {
-        let Ok(client) = client else {
-            // For example too many open files; existing connections end at some time.
-            thread::sleep(Duration::from_millis(50));
-            continue;
-        };
-        let proxy = proxy.clone();
-        if proxy.open.fetch_add(1, Ordering::Relaxed) >= MOST {
-            proxy.open.fetch_sub(1, Ordering::Relaxed);
-            continue;
-        }
-        let begun = thread::Builder::new().spawn({
-            let proxy = proxy.clone();
-            move || {
-                // A client that hangs up needs no report.
-                let _ = proxy.attend(client);
-                proxy.open.fetch_sub(1, Ordering::Relaxed);
-            }
-        });
-        if begun.is_err() {
-            proxy.open.fetch_sub(1, Ordering::Relaxed);
-        }
+    if listens(&socket) {
+        Arc::new(Proxy::new(allowed)).attend_all(&TcpListener::from(socket));
     }
 }
 
@@ -119,13 +94,56 @@ fn listens(socket: &OwnedFd) -> bool {
         && sockopt::socket_type(socket) == Ok(SocketType::STREAM)
 }
 
-/// Other systems have no sandbox, and so no socket from one.
-#[cfg(not(target_os = "linux"))]
-fn listens(_: &OwnedFd) -> bool {
-    false
+/// Serves a command at these sockets of this machine, each in a thread of its own.
+///
+/// # Errors
+/// Fails if there is no thread.
+#[cfg(target_os = "macos")]
+pub(super) fn serve_at(listeners: Vec<TcpListener>, allowed: Vec<AllowedHost>) -> io::Result<()> {
+    let proxy = Arc::new(Proxy::new(allowed));
+    for listener in listeners {
+        let proxy = proxy.clone();
+        thread::Builder::new().spawn(move || proxy.attend_all(&listener))?;
+    }
+    Ok(())
 }
 
 impl Proxy {
+    fn new(allowed: Vec<AllowedHost>) -> Self {
+        Self {
+            allowed,
+            open: AtomicUsize::new(0),
+            named: Mutex::default(),
+        }
+    }
+
+    /// Serves all connections that come, each in a thread of its own.
+    fn attend_all(self: &Arc<Self>, listener: &TcpListener) {
+        for client in listener.incoming() {
+            let Ok(client) = client else {
+                // For example too many open files; existing connections end at some time.
+                thread::sleep(Duration::from_millis(50));
+                continue;
+            };
+            let proxy = self.clone();
+            if proxy.open.fetch_add(1, Ordering::Relaxed) >= MOST {
+                proxy.open.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let begun = thread::Builder::new().spawn({
+                let proxy = proxy.clone();
+                move || {
+                    // A client that hangs up needs no report.
+                    let _ = proxy.attend(client);
+                    proxy.open.fetch_sub(1, Ordering::Relaxed);
+                }
+            });
+            if begun.is_err() {
+                proxy.open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Serves one connection to its end.
     fn attend(&self, mut client: TcpStream) -> io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;

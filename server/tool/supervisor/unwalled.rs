@@ -1,34 +1,35 @@
 //! No walls, and so nobody to speak to about them: a command that is to have some does not start.
 
-use std::{fs::File, io, os::fd::OwnedFd, sync::mpsc::Receiver};
+use std::{io, os::fd::OwnedFd};
 
-use crate::sandbox::hosts::AllowedHost;
+use super::{Order, Report};
 
-/// Descriptors for what builds walls.
-pub(super) enum WallPipes {}
+/// The supervisor's ends of a sandbox, of which there is none.
+pub(super) enum Walled {}
 
-impl WallPipes {
-    /// Opens them.
+impl Walled {
+    /// Prepares for one.
     ///
     /// # Errors
     /// Always: there is nothing here that builds walls.
-    pub(super) fn open(_has_unix: bool) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub(super) fn open(_has_unix: bool) -> Result<Self, String> {
+        Err("its walls cannot be built, as nothing here does that".to_owned())
     }
 
-    /// The file of the status.
-    pub(super) fn started(self) -> File {
+    pub(super) fn connect(
+        &mut self,
+        _meant: OwnedFd,
+        _input: OwnedFd,
+        _order: &mut Order,
+    ) -> io::Result<OwnedFd> {
+        match *self {}
+    }
+
+    pub(super) fn started(&mut self) {
+        match *self {}
+    }
+
+    pub(super) fn report(self, _report: Report) -> Report {
         match self {}
     }
-}
-
-/// Hears the first program inside.
-///
-/// # Errors
-/// Always: there is none.
-pub(super) fn hear_inside(
-    _handed_on: &[OwnedFd],
-    _hosts: Option<Vec<AllowedHost>>,
-) -> io::Result<(OwnedFd, Receiver<Option<String>>)> {
-    Err(io::ErrorKind::Unsupported.into())
 }

@@ -14,17 +14,19 @@ use std::{
 use aside_base::system::files::unnamed;
 use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
 
-use super::{BUILT, handed, inside, proxy};
+use super::{
+    BUILT, NO_WALLS, OTHER_WALLS, Order, Report, handed, inside, own_mounts, processes::LAST, proxy,
+};
 use crate::sandbox::{
     filter,
     hosts::AllowedHost,
-    layout::{FILTER_FD, STATUS_FD},
+    layout::bubblewrap::{FILTER_FD, STATUS_FD},
 };
 
 /// Hears [`inside`], reports once the sandbox is built, and serves the proxy once its socket comes. Returns the standard
 /// input for [`inside`], over which it is handed what it takes: the mounts that were meant and the command's own input;
 /// and the place at which something else is mounted, if one is named.
-pub(super) fn hear_inside(
+fn hear_inside(
     handed_on: &[OwnedFd],
     hosts: Option<Vec<AllowedHost>>,
 ) -> io::Result<(OwnedFd, Receiver<Option<String>>)> {
@@ -60,8 +62,91 @@ pub(super) fn hear_inside(
     Ok((theirs.into(), said))
 }
 
+/// The supervisor's ends of a sandbox.
+pub(super) struct Walled {
+    pipes: Option<WallPipes>,
+    status: Option<File>,
+    said: Option<Receiver<Option<String>>>,
+}
+
+impl Walled {
+    /// Prepares for bubblewrap. The process has opened nothing else yet, and has no other threads.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub(super) fn open(has_unix: bool) -> Result<Self, String> {
+        own_mounts::take().map_err(|error| {
+            format!(
+                "its walls cannot be kept from what is mounted outside while it runs: {error}; Linux 6.2 can do that by itself"
+            )
+        })?;
+        let pipes = WallPipes::open(has_unix);
+        Ok(Self {
+            pipes: Some(pipes.map_err(|error| format!("its walls cannot be built: {error}"))?),
+            status: None,
+            said: None,
+        })
+    }
+
+    /// Hands over what the first program inside takes, and returns its standard input.
+    ///
+    /// # Errors
+    /// Fails if there is no thread or no socket for that.
+    pub(super) fn connect(
+        &mut self,
+        meant: OwnedFd,
+        input: OwnedFd,
+        order: &mut Order,
+    ) -> io::Result<OwnedFd> {
+        let (wire, said) = hear_inside(&[meant, input], order.hosts.take())?;
+        self.said = Some(said);
+        Ok(wire)
+    }
+
+    /// Takes note that bubblewrap runs.
+    pub(super) fn started(&mut self) {
+        self.status = self.pipes.take().map(WallPipes::started);
+    }
+
+    /// The end of the command, from bubblewrap's own.
+    pub(super) fn report(self, report: Report) -> Report {
+        // Once bubblewrap has ended, nobody holds the other end of the wire.
+        let other = self.said.and_then(|said| said.recv_timeout(LAST).ok());
+        match self.status {
+            Some(status) => report.of_walls(status, other.flatten()),
+            None => report,
+        }
+    }
+}
+
+impl Report {
+    /// Converts bubblewrap's own end to the end of its command, or to the failure to start one. `other` is the place at
+    /// which the first program inside found something else than was meant.
+    fn of_walls(self, mut status: File, other: Option<String>) -> Self {
+        if self == Self::Stopped {
+            return self;
+        }
+        if let Some(place) = other {
+            return Self::Unbuilt(format!("{OTHER_WALLS}{place}"));
+        }
+        let mut said = Vec::new();
+        // Does not block, because bubblewrap has ended; a missing status was never written.
+        let _ = status.read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said);
+        let code = said.lines().find_map(|line| {
+            let (_, code) = line.split_once("\"exit-code\":")?;
+            code.trim_matches([' ', '}']).parse().ok()
+        });
+        match (code, self) {
+            (Some(code), _) => Self::Exit(code),
+            (None, Self::Exit(_)) => Self::Unbuilt(NO_WALLS.to_owned()),
+            (None, other) => other,
+        }
+    }
+}
+
 /// Descriptors for bubblewrap.
-pub(super) struct WallPipes {
+struct WallPipes {
     filter: OwnedFd,
     status: File,
     status_end: OwnedFd,
@@ -69,7 +154,7 @@ pub(super) struct WallPipes {
 
 impl WallPipes {
     /// Opens both descriptors at the numbers that bubblewrap is told. Only 0, 1 and 2 are open before.
-    pub(super) fn open(has_unix: bool) -> io::Result<Self> {
+    fn open(has_unix: bool) -> io::Result<Self> {
         let Some(program) = filter::program(has_unix) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
@@ -93,7 +178,7 @@ impl WallPipes {
     }
 
     /// Closes bubblewrap's ends and returns the file of its status.
-    pub(super) fn started(self) -> File {
+    fn started(self) -> File {
         drop((self.filter, self.status_end));
         self.status
     }

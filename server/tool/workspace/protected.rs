@@ -223,6 +223,13 @@ pub(crate) fn exact_places() -> impl Iterator<Item = PathBuf> {
     exact.map(Iterator::collect)
 }
 
+/// All protected places, as the table spells them.
+#[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+pub(crate) fn all_places() -> impl Iterator<Item = &'static str> {
+    let code = CODE.iter().flat_map(|(_, places)| *places);
+    code.chain(OWN).copied()
+}
+
 /// If these folded names lead to a protected place, the number of folders above it that cannot be moved: those that are
 /// part of the place's name, and all of them for repositories.
 pub(crate) fn fixed_above<N: AsRef<str>>(names: &[N]) -> Option<usize> {
