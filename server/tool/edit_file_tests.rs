@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{FileEdit, trial::ToolTrial};
 use aside_base::digest::sha256;
+#[cfg(unix)]
+use aside_turn::input::{Prepared, Preview};
 use aside_turn::{
     effect::CallWork,
     input::{OwnText, Preparation, ToolOutcome},
     question::Answer,
     record::CallKey,
 };
-#[cfg(unix)]
-use aside_turn::input::{Prepared, Preview};
 
 fn args(old: &str, new: &str) -> Value {
     json!({"path": "a.txt", "old_text": old, "new_text": new})
