@@ -30,6 +30,12 @@ export class Conversations
 {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
+  private readonly tree: vscode.TreeView<ConversationItem>;
+  private items: ConversationItem[] = [];
+  /** The conversation that the view shows, if the server has it. */
+  private shown?: string;
+  /** A part of the ids of rows: VS Code takes a selection back only with the row that has it. */
+  private unselected = 0;
 
   constructor(
     private readonly server: Server,
@@ -37,26 +43,53 @@ export class Conversations
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     server.onNotification('aside/conversation/changed', () => this.changed.fire());
+    this.tree = vscode.window.createTreeView('aside.conversations', { treeDataProvider: this });
     subscriptions.push(
       this.changed,
+      this.tree,
+      this.tree.onDidChangeVisibility(() => this.select()),
       server.onDidChangeRunning(() => this.changed.fire()),
-      vscode.window.registerTreeDataProvider('aside.conversations', this),
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     );
   }
 
   async getChildren(): Promise<ConversationItem[]> {
-    return this.server.isRunning ? this.list() : [];
+    this.items = this.server.isRunning ? await this.list() : [];
+    // The rows are there when this has returned.
+    setTimeout(() => this.select());
+    return this.items;
+  }
+
+  /** None: it is a list. */
+  getParent(): undefined {
+    return undefined;
+  }
+
+  /** Selects the conversation that the view shows, as soon as the list has it. */
+  mark(conversationId: string | undefined): void {
+    if (conversationId === this.shown) return;
+    this.shown = conversationId;
+    if (conversationId !== undefined) return this.select();
+    this.unselected++;
+    this.changed.fire();
+  }
+
+  private select(): void {
+    const item = this.items.find((it) => it.conversationId === this.shown);
+    const [selected] = this.tree.selection;
+    if (!item || !this.tree.visible || selected?.conversationId === this.shown) return;
+    // A row that is gone by now is not selected.
+    this.tree.reveal(item, { select: true }).then(undefined, () => undefined);
   }
 
   getTreeItem(conversation: ConversationItem): vscode.TreeItem {
-    const { conversationId, title, status, updatedAt } = conversation;
+    const { conversationId, title, status } = conversation;
     const item = new vscode.TreeItem(title || 'New conversation');
-    item.id = conversationId;
+    item.id = `${conversationId} ${this.unselected}`;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
     const isReplaced = this.state.get<string[]>(REPLACED, []).includes(conversationId);
-    item.description = `${isReplaced ? 'earlier version · ' : ''}${when(new Date(updatedAt))}`;
+    item.description = `${isReplaced ? 'earlier version · ' : ''}${this.when(conversation)}`;
     item.command = {
       command: 'aside.openConversation',
       title: 'Open',
@@ -114,9 +147,23 @@ export class Conversations
   /** The conversation that a command of the palette is about. */
   async choose(): Promise<ConversationItem | undefined> {
     const items = this.getChildren().then((all) =>
-      all.map((item) => ({ label: item.title, description: item.status, item })),
+      all.map((item) => ({
+        label: item.title,
+        description: `${item.status} · ${this.when(item)}`,
+        item,
+      })),
     );
     return (await vscode.window.showQuickPick(items, { title: 'Conversation' }))?.item;
+  }
+
+  /** The time of a conversation, with its seconds where another one of the same title has it, too. */
+  private when({ conversationId, title, updatedAt }: ConversationItem): string {
+    const time = when(new Date(updatedAt));
+    const isLike = (it: ConversationItem) =>
+      it.conversationId !== conversationId &&
+      it.title === title &&
+      when(new Date(it.updatedAt)) === time;
+    return this.items.some(isLike) ? when(new Date(updatedAt), '2-digit') : time;
   }
 
   private async list(cursor?: string): Promise<ConversationItem[]> {
@@ -128,12 +175,11 @@ export class Conversations
   }
 }
 
-/** The day, and of today the time: several may have the same title, one a fork of the other. */
-function when(at: Date): string {
+/** The day, and of today the time; with its seconds, also of another day. */
+function when(at: Date, second?: '2-digit'): string {
   const isToday = at.toDateString() === new Date().toDateString();
-  return isToday
-    ? at.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
-    : at.toLocaleDateString();
+  const time = at.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit', second });
+  return [...(isToday ? [] : [at.toLocaleDateString()]), ...(isToday || second ? [time] : [])].join(' ');
 }
 
 /** Title, status and cost of a conversation. */

@@ -176,6 +176,7 @@ export function activate(context: vscode.ExtensionContext) {
     }),
     vscode.languages.registerCodeActionsProvider(
       FILES,
+    view.onDidShow((conversationId) => conversations.mark(conversationId)),
       { provideCodeActions: offerFix },
       { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
     ),

@@ -34,6 +34,9 @@ export class View implements vscode.WebviewViewProvider {
   /** What the page has of each turn, by its place. */
   private sent: { turn: string; parts: Part[] }[] = [];
   private wanted?: 'box' | 'answers';
+  private readonly shows = new vscode.EventEmitter<string | undefined>();
+  /** Tells the id of the conversation that is shown, of one that the server has. */
+  readonly onDidShow = this.shows.event;
 
   constructor(
     private readonly talks: Talks,
@@ -49,6 +52,7 @@ export class View implements vscode.WebviewViewProvider {
       talks.onDidChange((talk) => talk === this.talk && this.draw()),
       prompts.onDidChange(() => this.draw()),
       choices.onDidChange(() => this.draw()),
+      this.shows,
       { dispose: () => clearTimeout(this.timer) },
     );
   }
@@ -107,8 +111,14 @@ export class View implements vscode.WebviewViewProvider {
 
   private turnTo(talk: Talk): void {
     this.talk = talk;
-    void this.context.workspaceState.update(SHOWN, talk.conversationId);
+    this.keep();
     this.whole();
+  }
+
+  private keep(): void {
+    const { conversationId } = this.talk;
+    void this.context.workspaceState.update(SHOWN, conversationId);
+    this.shows.fire(conversationId);
   }
 
   private async hear(message: FromView): Promise<void> {
@@ -196,7 +206,7 @@ export class View implements vscode.WebviewViewProvider {
       ...(await readAttachments(text, this.pasted, uri, selection)),
     ];
     await this.talks.start(talk, text, attach, root);
-    if (talk === this.talk) await this.context.workspaceState.update(SHOWN, talk.conversationId);
+    if (talk === this.talk) this.keep();
   }
 
   private async mention(typed: string): Promise<void> {
