@@ -13,6 +13,8 @@ const ENTER_KEY = { label: '$(key) Enter a Key…', detail: 'For models of anoth
 const [MODEL, MODE] = ['aside.model', 'aside.mode'];
 /** The model that was picked before the tour. */
 const BEFORE = 'aside.modelBefore';
+/** The conversations in which the tour answers. */
+const TOURED = 'aside.toured';
 
 export class Choices {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -121,10 +123,21 @@ export class Choices {
     if (chosen) await this.keep(MODE, chosen.label === BY_SETTINGS ? undefined : chosen.label);
   }
 
-  /** The tour is over; the model is what it was. */
-  async endTour(): Promise<void> {
+  /** Notes a conversation that was begun, or gone on with, in the tour. */
+  async tours(conversationId: string): Promise<void> {
+    await this.context.workspaceState.update(TOURED, [...this.toured, conversationId]);
+  }
+
+  /** The tour is over with a turn of a conversation of its own; the model is what it was. */
+  async endTour(conversationId: string): Promise<void> {
+    if (!this.takesTour || !this.toured.includes(conversationId)) return;
     const { workspaceState } = this.context;
-    if (this.takesTour) await this.keep(MODEL, workspaceState.get(BEFORE));
+    await workspaceState.update(TOURED, undefined);
+    await this.keep(MODEL, workspaceState.get(BEFORE));
+  }
+
+  private get toured(): string[] {
+    return this.context.workspaceState.get(TOURED, []);
   }
 
   private async keep(key: string, value: string | undefined): Promise<void> {

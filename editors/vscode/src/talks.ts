@@ -68,8 +68,8 @@ export class Talks {
     server.onNotification('aside/turn/completed', (completed) =>
       this.tell(completed.conversationId, completed.turnId, (text) => {
         text.complete(completed);
-        if (completed.outcome === 'completed') void choices.endTour();
-        if (completed.error?.code === 'no_provider' && this.again.has(completed.turnId))
+        if (completed.outcome === 'completed') void choices.endTour(completed.conversationId);
+        if (text.lacksKey && completed.error && this.again.has(completed.turnId))
           void this.goOn(completed.turnId, keys.mend(completed.error.message));
       }),
     );
@@ -136,6 +136,7 @@ export class Talks {
     root?: vscode.Uri,
   ): Promise<void> {
     const turn = newTurn(randomUUID(), message, this.choices.shown.mode);
+    const { takesTour } = this.choices;
     this.again.set(turn.id, () => this.start(talk, message, attach, root));
     talk.turns.push(turn);
     this.all.add(talk);
@@ -151,6 +152,7 @@ export class Talks {
         root: root?.toString(),
       });
       talk.conversationId = started.conversationId;
+      if (takesTour) await this.choices.tours(started.conversationId);
     } catch (error) {
       const lacks = lacksModel(error);
       const why = lacks && this.choices.lacksModel ? LACKING : sentence(error);
