@@ -140,7 +140,12 @@ export function activate(context: vscode.ExtensionContext) {
     resumeConversation: about((item) => view.resume(item.conversationId)),
     showServers: () => mcpServers.show(),
     showApprovals: () => showApprovals(server),
-    enterKey: () => keys.enter(),
+    // In a thread it asks again with the key.
+    enterKey: async (on?: vscode.CommentThread) => {
+      const isEntered = await keys.enter();
+      if (isEntered && on) await threads.retry(on);
+      return isEntered;
+    },
     takeTour: async () => {
       await choices.takeTour();
       // Its box says what to do next.
@@ -171,12 +176,12 @@ export function activate(context: vscode.ExtensionContext) {
   }
   subscriptions.push(
     server,
+    view.onDidShow((conversationId) => conversations.mark(conversationId)),
     talks.onDidChange(({ conversationId, turns }) => {
       if (turns.at(-1)?.text.outcome !== 'interrupted') prompts.dropLeft(conversationId);
     }),
     vscode.languages.registerCodeActionsProvider(
       FILES,
-    view.onDidShow((conversationId) => conversations.mark(conversationId)),
       { provideCodeActions: offerFix },
       { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
     ),

@@ -10,6 +10,8 @@ export interface ShownTurn {
   spent?: string;
   /** Whether it changed files, which can be taken back. */
   changed: boolean;
+  /** Whether a key may be what it failed for. */
+  lacksKey: boolean;
 }
 
 export interface ShownPrompt {
@@ -72,9 +74,11 @@ export type FromView =
   | { kind: 'choose'; promptId: string; at: number }
   | { kind: 'accept' | 'decline' | 'skip'; promptId: string }
   | { kind: 'undo'; turnId: string }
+  /** A key is to be entered, with which a turn is asked again. */
+  | { kind: 'key'; turnId?: string }
   | { kind: 'copy' | 'insert'; text: string }
   | { kind: 'open'; href: string }
   /** The person types, or is about to. */
   | { kind: 'typing' }
   | { kind: 'mention'; typed: string }
-  | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' | 'key' | 'tour' | 'ollama' };
+  | { kind: 'stop' | 'resume' | 'new' | 'model' | 'mode' | 'tour' | 'ollama' };

@@ -159,6 +159,7 @@ export class Talks {
       turn.text.note(`**${worded(why[0]!.toUpperCase() + why.slice(1))}**`);
       turn.text.outcome = 'failed';
       turn.isLocal = true;
+      turn.text.lacksKey = lacks;
       if (lacks) void this.goOn(turn.id, this.keys.lead(why));
     }
     this.changed.fire(talk);

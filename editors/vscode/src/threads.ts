@@ -321,7 +321,7 @@ export class Threads {
       ({ body }) => typeof body === 'string' || body.value,
     );
     const asks = this.prompts.asked(conversationId) !== undefined;
-    on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${last.text.changed ? ' changed' : ''}${asks ? ' asks' : ''}`;
+    on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${last.text.changed ? ' changed' : ''}${last.text.lacksKey ? ' keyless' : ''}${asks ? ' asks' : ''}`;
     const state = waiting.length
       ? 'waits for you'
       : outcome === undefined

@@ -70,6 +70,8 @@ export class TurnText {
   outcome?: Outcome;
   /** Whether it changed files, which can be taken back. */
   changed = false;
+  /** Whether it failed because no model let itself be asked, for which a key may be the remedy. */
+  lacksKey = false;
 
   /** The titles of the running tools. */
   get running(): string[] {
@@ -144,7 +146,9 @@ export class TurnText {
 
   /** Says why the turn failed, if it did. */
   fail(error: TurnCompleted['error']): void {
-    if (error) this.note(`**${worded(error.message)}**`);
+    if (!error) return;
+    this.note(`**${worded(error.message)}**`);
+    this.lacksKey = error.code === 'no_provider';
   }
 
   note(text: string, isBelow = true): void {

@@ -171,12 +171,18 @@ export class View implements vscode.WebviewViewProvider {
       case 'mode':
         return vscode.commands.executeCommand('aside.pickMode');
       case 'key':
-        return vscode.commands.executeCommand('aside.enterKey');
+        return this.enterKey(talk.turns.find(({ id }) => id === message.turnId));
       case 'tour':
         return vscode.commands.executeCommand('aside.takeTour');
       case 'ollama':
         return vscode.commands.executeCommand('aside.getOllama');
     }
+  }
+
+  /** @param turn what is asked again with the key */
+  private async enterKey(turn: Turn | undefined): Promise<void> {
+    const isEntered = await vscode.commands.executeCommand<boolean>('aside.enterKey');
+    if (isEntered && turn) await this.send(turn.message, turn.id);
   }
 
   /** @param instead the turn that the message takes the place of, with all after it */
@@ -304,7 +310,7 @@ export class View implements vscode.WebviewViewProvider {
     return { turn: JSON.stringify(this.shownTurn(turn)), parts: [...turn.text.parts] };
   }
 
-  private shownTurn({ id, message, text: { outcome, usage, changed } }: Turn): ShownTurn {
+  private shownTurn({ id, message, text: { outcome, usage, changed, lacksKey } }: Turn): ShownTurn {
     const runsElsewhere = this.talk.runsElsewhere && outcome === 'interrupted';
     const told = outcome && usage && summed([usage]);
     return {
@@ -312,6 +318,7 @@ export class View implements vscode.WebviewViewProvider {
       message,
       outcome: runsElsewhere ? 'elsewhere' : outcome,
       changed,
+      lacksKey,
       spent: told && spent(told),
     };
   }

@@ -24,6 +24,16 @@ export function button(label: string, press: () => void, name = ''): HTMLButtonE
   return element;
 }
 
+/** Puts nodes into an element. One that is there stays as it is, with the focus that it may have. */
+export function place(parent: HTMLElement, now: Node[]): void {
+  const stays = new Set(now);
+  for (const it of [...parent.childNodes]) if (!stays.has(it)) it.remove();
+  now.forEach((it, at) => {
+    const there = parent.childNodes[at] ?? null;
+    if (there !== it) parent.insertBefore(it, there);
+  });
+}
+
 /** A diff, a line in the colour of its sign. */
 export function diff(text: string): HTMLElement {
   const lines = text.replace(/\n+$/, '').split('\n').map((line) => {

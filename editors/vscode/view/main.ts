@@ -133,6 +133,7 @@ const acts: Acts = {
   retry: (turn) => post({ kind: 'send', text: turn.message, instead: turn.id }),
   undo: (turn) => post({ kind: 'undo', turnId: turn.id }),
   copy: (text) => post({ kind: 'copy', text }),
+  key: (turn) => post({ kind: 'key', turnId: turn.id }),
   insert: (text) => post({ kind: 'insert', text }),
 };
 

@@ -2,7 +2,7 @@
 import type { ShownTurn } from '../src/shown';
 import type { Call, Part } from '../src/turnText';
 import { counted, visible } from '../src/text';
-import { button, counts, diff, make } from './elements';
+import { button, counts, diff, make, place } from './elements';
 import { drawMarkdown, type Block } from './markdown';
 
 /** What a turn's buttons do. */
@@ -10,6 +10,7 @@ export interface Acts {
   edit: (turn: ShownTurn) => void;
   retry: (turn: ShownTurn) => void;
   undo: (turn: ShownTurn) => void;
+  key: (turn: ShownTurn) => void;
   copy: (text: string) => void;
   insert: (text: string) => void;
 }
@@ -35,42 +36,60 @@ export class TurnElement {
   private readonly said = make('div', 'said');
   private readonly body = make('div', 'parts');
   private readonly foot = make('footer');
+  private readonly end = make('span', 'told');
+  private readonly acted = make('div', 'tools');
   private drawn: Drawn[] = [];
+  /** The turn as it is now, which the buttons are about. */
+  private turn?: ShownTurn;
+  private readonly again = [
+    button('Edit', () => this.act('edit')),
+    button('Retry', () => this.act('retry')),
+  ];
+  private readonly undo = button('Undo Its Changes', () => this.act('undo'));
+  private readonly key = button('Enter a Key…', () => this.act('key'));
 
   constructor(private readonly acts: Acts) {
     this.element.append(this.said, this.body, this.foot);
   }
 
   draw(turn: ShownTurn, from: number, parts: readonly Part[]): void {
-    this.head(turn);
+    if (this.turn?.message !== turn.message) this.head(turn);
+    this.turn = turn;
     for (const { element } of this.drawn.slice(from + parts.length)) element.remove();
     this.drawn.length = Math.min(this.drawn.length, from + parts.length);
     parts.forEach((part, at) => this.part(from + at, part));
-    const { outcome, spent, changed } = turn;
-    const tools = outcome && changed ? [button('Undo Its Changes', () => this.acts.undo(turn))] : [];
-    const told = outcome ? [OUTCOMES[outcome], ...(spent ? [spent] : [])].join(' · ') : 'works…';
-    this.foot.replaceChildren(make('span', 'told', told), ...tools);
+    const { outcome, spent, changed, lacksKey } = turn;
+    place(this.acted, outcome ? this.again : []);
+    this.end.textContent = outcome
+      ? [OUTCOMES[outcome], ...(spent ? [spent] : [])].join(' · ')
+      : 'works…';
+    const ways = [...(lacksKey ? [this.key] : []), ...(changed ? [this.undo] : [])];
+    place(this.foot, [this.end, ...(outcome ? ways : [])]);
   }
 
-  private head(turn: ShownTurn): void {
-    const tools = turn.outcome
-      ? [button('Edit', () => this.acts.edit(turn)), button('Retry', () => this.acts.retry(turn))]
-      : [];
-    const message = make('div', 'message', turn.message || '(resumed)');
-    this.said.replaceChildren(make('h2', '', 'You'), message, make('div', 'tools', ...tools));
-    this.element.setAttribute('aria-label', turn.message.slice(0, 80));
+  private act(what: 'edit' | 'retry' | 'undo' | 'key'): void {
+    if (this.turn) this.acts[what](this.turn);
+  }
+
+  private head({ message }: ShownTurn): void {
+    const said = make('div', 'message', message || '(resumed)');
+    this.said.replaceChildren(make('h2', '', 'You'), said, this.acted);
+    this.element.setAttribute('aria-label', message.slice(0, 80));
   }
 
   private part(at: number, part: Part): void {
     const there = this.drawn[at];
-    if (
-      there?.element.dataset.kind === part.kind &&
-      (part.kind === 'text' || part.kind === 'note')
-    ) {
-      there.blocks = this.markdown(there.element, part.text, there.blocks);
+    const same = there?.element.dataset.kind === part.kind ? there : undefined;
+    if (same && (part.kind === 'text' || part.kind === 'note')) {
+      same.blocks = this.markdown(same.element, part.text, same.blocks);
       return;
     }
-    const element = part.kind === 'call' ? this.call(part, there?.element) : this.told(part);
+    if (same && part.kind === 'reasoning') {
+      // It may have been unfolded.
+      same.element.querySelector('.thought')!.textContent = part.text;
+      return;
+    }
+    const element = part.kind === 'call' ? this.call(part, same?.element) : this.told(part);
     element.dataset.kind = part.kind;
     if (there) there.element.replaceWith(element);
     else this.body.append(element);
@@ -100,7 +119,7 @@ export class TurnElement {
     if (problem) element.append(make('div', 'problem', ...ticked(problem)));
     if (call.diff) {
       const told = [counts(call.diff), ...(call.decided ? [visible(call.decided)] : [])];
-      element.append(folded(told.join(' · '), diff(call.diff), true));
+      element.append(folded(told.join(' · '), diff(call.diff), unfolded(before, 'diff') ?? true));
     }
     const lines = output.trimEnd().split('\n');
     if (!output.trimEnd()) return element;
@@ -108,9 +127,8 @@ export class TurnElement {
     const isEndShown = status === 'running' || status === 'error' || Boolean(exitStatus);
     if (isEndShown) element.append(make('pre', 'tail', lines.slice(-TAIL).join('\n')));
     if (status !== 'running' && !(isEndShown && lines.length <= TAIL)) {
-      const whole = folded(`Output (${counted(lines.length, 'line')})`, make('pre', '', output));
-      whole.open = before?.querySelector('details')?.open ?? false;
-      element.append(whole);
+      const told = `Output (${counted(lines.length, 'line')})`;
+      element.append(folded(told, make('pre', 'whole', output), unfolded(before, 'whole')));
     }
     return element;
   }
@@ -137,6 +155,10 @@ function coded(title: string): (Node | string)[] {
 /** A sentence, with what stands between two backticks as code. */
 const ticked = (text: string): (Node | string)[] =>
   text.split(/(`[^`\s](?:[^`]*[^`\s])?`)/).map((it, at) => (at % 2 ? make('code', '', it.slice(1, -1)) : it));
+
+/** Whether what is folded in a call as it was drawn before is open, by its class. */
+const unfolded = (before: HTMLElement | undefined, name: string): boolean | undefined =>
+  before?.querySelector<HTMLDetailsElement>(`details:has(> .${name})`)?.open;
 
 function folded(title: string, content: HTMLElement, open = false): HTMLDetailsElement {
   const summary = make('summary', '', title);
