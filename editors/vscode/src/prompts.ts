@@ -20,7 +20,7 @@ export interface Pending {
   prompt: Prompt;
   /** Sends the answer; whatever comes after the first has no effect. */
   settle: (answer: Answer, became?: Became) => void;
-  /** The time at which it came. What is clicked right after that was meant for something else. */
+  /** The time at which it came, or moved. What is clicked right after that was meant for something else. */
   since: number;
   /** What became of what it is about, as soon as it is settled. */
   became?: Became;
@@ -242,6 +242,9 @@ export class Prompts {
       if (this.open.get(prompt.promptId) !== pending) return;
       this.open.delete(prompt.promptId);
       pending.became = became;
+      // The others of its conversation move to where it was, and the second click of two is for none of them.
+      for (const it of this.list)
+        if (it.prompt.conversationId === prompt.conversationId) it.since = Date.now();
       resolve(answer);
       over.cancel();
       this.changed.fire();

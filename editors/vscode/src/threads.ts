@@ -10,7 +10,7 @@ import { isChange, type Prompts } from './prompts';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { escaped, fenced, harmless, located, titled, visible } from './text';
 import { spent, summed, type TurnText } from './turnText';
-import { asker, lasting, question, subject } from './widgets';
+import { asker, GRACE, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
 /**
@@ -19,6 +19,8 @@ import type { Attachment, Prompt } from './wire';
  */
 const RENDER_MS = 120;
 const RENDER_CHARACTERS = 1_000;
+/** The same while a prompt waits: VS Code draws every note of a thread anew, and a click on one that is drawn meanwhile is lost. */
+const WAITING_MS = 2_000;
 /** Milliseconds in which VS Code asks where a thread may be; a busy computer takes some seconds. */
 const ASKED_MS = 20_000;
 
@@ -35,8 +37,15 @@ interface Thread {
   /** The conversation that is on record as the one of this place. */
   kept?: string;
   timer?: NodeJS.Timeout;
+  /** When the timer ends. */
+  due?: number;
   /** When it was rendered last. */
   drawnAt?: number;
+  /** The notes that it shows, each with its words, and the prompts among them. */
+  shown: (Note | string)[];
+  waiting: Prompt[];
+  /** When these came. */
+  since: number;
 }
 
 /** What a message that begins the conversation of a thread has from its place. */
@@ -260,7 +269,7 @@ export class Threads {
     more: Attachment[] = [],
   ): Thread {
     Object.assign(on, { collapsibleState: Expanded, label: 'Aside', range: reach(about) });
-    const thread: Thread = { on, about, more, talk };
+    const thread: Thread = { on, about, more, talk, shown: [], waiting: [], since: 0 };
     this.threads.add(thread);
     return thread;
   }
@@ -300,26 +309,41 @@ export class Threads {
   }
 
   private render(thread: Thread): void {
-    if (thread.timer) return;
+    const due = this.dueOf(thread);
+    if (thread.timer && thread.due! <= due) return;
+    clearTimeout(thread.timer);
     const draw = () => {
       delete thread.timer;
       this.draw(thread);
       thread.drawnAt = Date.now();
     };
-    const length = thread.talk.turns.at(-1)?.text.length ?? 0;
-    const due = (thread.drawnAt ?? 0) + RENDER_MS + length / RENDER_CHARACTERS;
+    thread.due = due;
     thread.timer = setTimeout(draw, Math.max(0, due - Date.now()));
   }
 
-  private draw({ on, talk: { conversationId, turns } }: Thread): void {
+  /** When a thread is drawn next: at once while prompts come and go, and seldom as soon as a click on one counts. */
+  private dueOf(thread: Thread): number {
+    const { talk, drawnAt = 0, waiting, since } = thread;
+    const length = talk.turns.at(-1)?.text.length ?? 0;
+    const isClicked = waiting.length && Date.now() - since > GRACE;
+    const seldom = isClicked && isSame(this.waitingIn(talk), waiting);
+    return drawnAt + (seldom ? WAITING_MS : RENDER_MS + length / RENDER_CHARACTERS);
+  }
+
+  private waitingIn({ conversationId }: Talk): Prompt[] {
+    return conversationId ? this.prompts.ofConversation(conversationId) : [];
+  }
+
+  private draw(thread: Thread): void {
+    const { on, talk } = thread;
+    const { conversationId, turns } = talk;
     const last = turns.at(-1);
     if (!last) return;
-    const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
+    const waiting = this.waitingIn(talk);
+    if (!isSame(waiting, thread.waiting)) Object.assign(thread, { waiting, since: Date.now() });
     const { outcome } = last.text;
     const notes = turns.flatMap((turn) => notesOf(turn, rootOf(on.uri)));
-    on.comments = [...notes, ...waiting.map(promptNote)].filter(
-      ({ body }) => typeof body === 'string' || body.value,
-    );
+    put(thread, [...notes, ...waiting.map(promptNote)]);
     const asks = this.prompts.asked(conversationId) !== undefined;
     on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${last.text.changed ? ' changed' : ''}${last.text.lacksKey ? ' keyless' : ''}${asks ? ' asks' : ''}`;
     const state = waiting.length
@@ -335,6 +359,21 @@ export class Threads {
     this.follow.changed(on);
   }
 }
+
+const isSame = (all: unknown[], others: unknown[]): boolean =>
+  all.length === others.length && all.every((it, at) => it === others[at]);
+
+/** Shows notes in a thread, unless they are those that it shows. */
+function put(thread: Thread, all: Note[]): void {
+  const notes = all.filter(({ body }) => typeof body === 'string' || body.value);
+  const shown = notes.flatMap((it) => [it, wordsOf(it)]);
+  if (isSame(shown, thread.shown)) return;
+  Object.assign(thread, { shown });
+  thread.on.comments = notes;
+}
+
+const wordsOf = ({ body, label }: Note): string =>
+  JSON.stringify([typeof body === 'string' ? body : body.value, label]);
 
 const given = ({ on, about, more }: Thread): Attachment[] => [place(on.uri, about), ...more];
 
@@ -398,8 +437,16 @@ function addressOf(root: vscode.Uri, file: string, line: number): string {
   return address.toString().replace(/[()]/g, (it) => (it === '(' ? '%28' : '%29'));
 }
 
-/** A prompt that waits, with its actions in the note's title. */
+/** A prompt that waits, which is one note for as long as it does. */
 function promptNote(prompt: Prompt): Note {
+  const note = PROMPTS.get(prompt) ?? newPromptNote(prompt);
+  PROMPTS.set(prompt, note);
+  return note;
+}
+const PROMPTS = new WeakMap<Prompt, Note>();
+
+/** A prompt with its actions in the note's title. */
+function newPromptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context } = prompt;
   const body = [`**${titled(question(prompt))}**`];
   if (preview?.kind === 'diff')

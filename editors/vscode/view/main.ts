@@ -1,7 +1,7 @@
 // The page of the view: draws what it is sent, and sends what the person does. It keeps nothing but the text in its box.
 import type { FromView, ShownPrompt, ShownState, ShownTurn, ToView } from '../src/shown';
 import type { Part } from '../src/turnText';
-import { button, counts, diff, make } from './elements';
+import { button, counts, diff, make, place } from './elements';
 import { Mentions } from './mentions';
 import { TurnElement, type Acts } from './turn';
 
@@ -64,6 +64,7 @@ function build(): void {
   // The room for it changes with the window, and with what stands below it.
   new ResizeObserver(follow).observe(log);
   log.append(turns, prompts, lacking);
+  tools.append(make('div', 'choices', does.model, does.mode), done);
   const compose = make('div', 'compose', waiting, editing, mentions.element, wrong, box, tools, spent);
   main.append(
     make(
@@ -132,8 +133,8 @@ const acts: Acts = {
   edit: (turn) => edit(turn, turn.message),
   retry: (turn) => post({ kind: 'send', text: turn.message, instead: turn.id }),
   undo: (turn) => post({ kind: 'undo', turnId: turn.id }),
-  copy: (text) => post({ kind: 'copy', text }),
   key: (turn) => post({ kind: 'key', turnId: turn.id }),
+  copy: (text) => post({ kind: 'copy', text }),
   insert: (text) => post({ kind: 'insert', text }),
 };
 
@@ -216,9 +217,7 @@ function drawPrompts(all: ShownPrompt[]): void {
       return [key, before.get(key) ?? drawPrompt(it)];
     }),
   );
-  const now = [...shownPrompts.values()];
-  const isSame = now.length === before.size && now.every((it, at) => it === prompts.children[at]);
-  if (!isSame) prompts.replaceChildren(...now);
+  place(prompts, [...shownPrompts.values()]);
 }
 
 function drawPrompt(prompt: ShownPrompt): HTMLElement {
@@ -242,33 +241,26 @@ function drawPrompt(prompt: ShownPrompt): HTMLElement {
   return element;
 }
 
-/** Whether the same can be done; buttons that stay keep the focus that one may have. */
-const isSame = (a: ShownState | undefined, b: ShownState) =>
-  a !== undefined &&
-  a.model === b.model &&
-  a.mode === b.mode &&
-  a.works === b.works &&
-  a.asks === b.asks &&
-  a.canResume === b.canResume;
+const does = {
+  model: button('', () => post({ kind: 'model' }), 'quiet'),
+  mode: button('', () => post({ kind: 'mode' }), 'quiet'),
+  resume: button('Resume', () => post({ kind: 'resume' })),
+  stop: button('Stop', () => post({ kind: 'stop' })),
+  tell: button('Tell the Model', () => send('tell')),
+  usual: button('', () => send('usual'), 'usual'),
+};
+const done = make('div', 'acts');
 
-function drawTools(next: ShownState): void {
-  const usual = next.asks ? 'Answer' : next.works ? 'Add' : 'Send';
-  tools.replaceChildren(
-    make(
-      'div',
-      'choices',
-      button(`Model: ${next.model}`, () => post({ kind: 'model' }), 'quiet'),
-      button(`Mode: ${next.mode}`, () => post({ kind: 'mode' }), 'quiet'),
-    ),
-    make(
-      'div',
-      'acts',
-      ...(next.canResume ? [button('Resume', () => post({ kind: 'resume' }))] : []),
-      ...(next.works ? [button('Stop', () => post({ kind: 'stop' }))] : []),
-      ...(next.asks ? [button('Tell the Model', () => send('tell'))] : []),
-      button(usual, () => send('usual'), 'usual'),
-    ),
-  );
+function drawTools({ model, mode, asks, works, canResume }: ShownState): void {
+  does.model.textContent = `Model: ${model}`;
+  does.mode.textContent = `Mode: ${mode}`;
+  does.usual.textContent = asks ? 'Answer' : works ? 'Add' : 'Send';
+  place(done, [
+    ...(canResume ? [does.resume] : []),
+    ...(works ? [does.stop] : []),
+    ...(asks ? [does.tell] : []),
+    does.usual,
+  ]);
 }
 
 /** The ways to a model, where there is none. */
@@ -296,7 +288,7 @@ function drawState(next: ShownState): void {
       ? 'Write anything: the tour answers. Ctrl+Enter sends it'
       : 'Ask about the project. Ctrl+Enter sends it, @ adds a file';
   box.ariaLabel = box.placeholder;
-  if (!isSame(before, next)) drawTools(next);
+  drawTools(next);
   spent.textContent = [next.spent, next.context].filter(Boolean).join(' · ');
   if (before?.works !== next.works)
     told.textContent = next.works ? 'Aside works.' : 'Aside is done.';
@@ -331,6 +323,34 @@ function hear(message: ToView): void {
   }
 }
 
+/**
+ * What came while a button is pressed, which is drawn when it is let go: a click is one on the element that it began on, and is
+ * lost where that is drawn anew meanwhile.
+ */
+let held: ToView[] | undefined;
+
+function letGo(): void {
+  const all = held ?? [];
+  held = undefined;
+  all.forEach(hear);
+}
+
+function hold(): void {
+  const begin = () => (held ??= []);
+  document.addEventListener('pointerdown', (event) => event.button === 0 && begin(), true);
+  document.addEventListener('pointermove', ({ buttons }) => buttons === 0 && letGo(), true);
+  document.addEventListener('keydown', ({ key, target }) => {
+    if (key === ' ' && target instanceof Element && target.matches('button, summary')) begin();
+  });
+  // The click comes before what is held.
+  for (const event of ['pointerup', 'pointercancel', 'keyup'])
+    document.addEventListener(event, () => setTimeout(letGo), true);
+  window.addEventListener('blur', letGo);
+}
+
 build();
-window.addEventListener('message', ({ data }: MessageEvent<ToView>) => hear(data));
+hold();
+window.addEventListener('message', ({ data }: MessageEvent<ToView>) =>
+  held ? held.push(data) : hear(data),
+);
 post({ kind: 'ready' });
