@@ -17,9 +17,9 @@ const git = (...args) => execFileSync('git', ['-c', 'user.name=A', '-c', 'user.e
 git('init', '--quiet');
 git('add', '.');
 git('commit', '--quiet', '--message', 'one');
-fs.appendFileSync(path.join(workspace, 'one.ts'), 'export const three = 3;\n');
+fs.writeFileSync(path.join(workspace, 'one.ts'), 'export const one = 1;\nexport const two = 22;\nexport const three = 3;\n');
 
-const [RIGHT, WRONG] = ['sk-ant-right-0123456789', 'sk-ant-wrong-0123456789'];
+const [RIGHT, WRONG, OTHER] = ['right', 'wrong', 'other'].map((it) => `sk-ant-${it}-0123456789`);
 const events = [
   { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage: { input_tokens: 9, output_tokens: 1 } } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -30,6 +30,8 @@ const events = [
 ];
 const keys = [];
 let body = '';
+/** Answers that are not given yet. */
+const held = [];
 const provider = http.createServer((request, response) => {
   body = '';
   request.on('data', (piece) => (body += piece));
@@ -43,7 +45,9 @@ const provider = http.createServer((request, response) => {
       response.end('{"data":[],"has_more":false}');
     } else {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(events.map((it) => `event: ${it.type}\ndata: ${JSON.stringify(it)}\n\n`).join(''));
+      const answer = () => response.end(events.map((it) => `event: ${it.type}\ndata: ${JSON.stringify(it)}\n\n`).join(''));
+      if (body.includes('Are you slow?')) held.push(answer);
+      else answer();
     }
   });
 });
@@ -59,7 +63,7 @@ const window = await startWindow({
   environment: { OLLAMA_HOST: '127.0.0.1:1' },
   settings: { 'aside.providers': { anthropic: { base_url: `http://127.0.0.1:${provider.address().port}` } }, 'aside.trace.server': 'verbose', 'git.enabled': true, 'aside.mcp.servers': { gears: { command: 'python3', args: [path.join(process.env.ASIDE_MEDIA, '../mcp/server.py'), 'plain'] } } },
 });
-const { page, thread, quickInput, box, see, select, ask, test, end } = window;
+const { page, thread, quickInput, box, see, open, select, ask, test, end } = window;
 fs.mkdirSync(path.join(folder, lane), { recursive: true });
 const picture = (name) => page.screenshot({ path: path.join(folder, lane, `first-${name}.png`) });
 const toast = page.locator('.notification-toast');
@@ -103,9 +107,16 @@ await test('the first question leads to a box for a key; a wrong one is told, an
   await picture('wrong');
   await toast.locator('.monaco-button', { hasText: 'Enter Another Key…' }).click();
   await see(row('anthropic'), 'has a key from the editor');
+  await type(OTHER);
+  await see(toast, 'rejected the API key from the editor');
+  // Once it is gone, the thread leads there as well.
+  await command(page, 'Notifications: Clear All Notifications');
+  await toast.waitFor({ state: 'detached' });
+  await thread.getByRole('button', { name: 'Enter a Key…' }).click();
   await type(RIGHT);
   await see(thread, 'Hello from the provider.');
-  assert.deepEqual([...new Set(keys)], [WRONG, RIGHT]);
+  await thread.getByRole('button', { name: 'Enter a Key…' }).waitFor({ state: 'detached' });
+  assert.deepEqual([...new Set(keys)], [WRONG, OTHER, RIGHT]);
   await picture('answered');
 });
 
@@ -119,6 +130,43 @@ await test('the key is there when the window is loaded again, and what is not co
   await until('the answer', async () => (await thread.allInnerTexts()).some((it) => it.includes('And now') && it.includes('Hello from the provider.')), 60_000);
   assert.deepEqual([...new Set(keys.slice(before))], [RIGHT]);
   assert.match(body, /\+export const three = 3;/, 'what is not committed goes along');
+});
+
+await test('beside the left side of a diff its own text goes along', async () => {
+  await open('one.ts');
+  await command(page, 'Git: Open Changes');
+  const left = page.locator('.monaco-diff-editor .editor.original');
+  await left.locator('.view-line').filter({ hasText: 'two = 2;' }).click();
+  await left.locator('.monaco-editor.focused').waitFor();
+  await command(page, 'Aside: Ask');
+  await left.locator('.review-widget .comment-form .monaco-editor.focused').waitFor();
+  await page.keyboard.insertText('What was this?');
+  await page.keyboard.press('Control+Enter');
+  await see(left.locator('.review-widget'), 'Hello from the provider.');
+  const asked = JSON.stringify(JSON.parse(body).messages);
+  assert.match(asked, /two = 2;/);
+  assert.doesNotMatch(asked, /two = 22/);
+  await picture('left');
+  await page.keyboard.press('Control+F4');
+});
+
+await test('a wrong key is mended in the view, too', async () => {
+  const fails = inside.locator('.turn').last();
+  await command(page, 'Aside: Enter a Key…');
+  await type(WRONG);
+  await command(page, 'Aside: New Conversation');
+  await inside.locator('textarea').waitFor();
+  await inside.locator('textarea').click();
+  await page.keyboard.insertText('Are you here?');
+  await page.keyboard.press('Control+Enter');
+  await see(fails, 'rejected the API key');
+  await command(page, 'Notifications: Clear All Notifications');
+  await picture('mended');
+  await fails.getByRole('button', { name: 'Enter a Key…' }).click();
+  await type(RIGHT);
+  await see(fails, 'Hello from the provider.');
+  assert.equal(await fails.getByRole('button', { name: 'Enter a Key…' }).count(), 0);
+  await command(page, 'View: Show Explorer');
 });
 
 await test('the key is in no file, and not in the environment or the arguments of a process', async () => {
@@ -135,7 +183,10 @@ await test('the key is in no file, and not in the environment or the arguments o
     }
 });
 
-await test('a key that is forgotten is asked for again, and the tour answers and gives the model back', async () => {
+await test('a key that is forgotten is asked for again, and the tour answers and gives the model back at its end', async () => {
+  await select('one.ts', 3, 0);
+  await ask('Are you slow?');
+  await until('the request', () => held.length, 20_000);
   await command(page, 'Aside: Enter a Key…');
   await row('Forget the key of anthropic').click();
   await quickInput.waitFor({ state: 'hidden' });
@@ -154,6 +205,12 @@ await test('a key that is forgotten is asked for again, and the tour answers and
   await page.keyboard.insertText('Show me around');
   await page.keyboard.press('Control+Enter');
   await see(inside.locator('.prompt'), 'What shall the tour leave behind?');
+  // A turn of before the tour ends, which is none of its own.
+  const slow = thread.filter({ hasText: 'Are you slow?' });
+  held[0]();
+  await see(slow, 'Hello from the provider.');
+  await see(slow.locator('.head'), 'done');
+  await see(inside.locator('.tools button'), 'Model: The tour');
   await page.waitForTimeout(600); // A click right after a question came counts for nothing.
   await inside.locator('.prompt .answers button').first().click();
   await see(inside.locator('.prompt'), 'aside-tour.md');

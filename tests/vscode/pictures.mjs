@@ -44,7 +44,7 @@ async function firstRun(kind) {
   await select('cart.ts', 18, 0);
   await ask('Why is the total of three breads wrong?');
   await see(page.locator('.notification-toast'), 'There is no model yet.');
-  await thread.first().waitFor();
+  await see(thread.locator('.head'), 'failed');
   await picture('1-first-run');
   await command(page, 'Aside: New Conversation');
   await see(inside.locator('.lacking'), 'There is no model yet.');

@@ -62,6 +62,14 @@ const place = () =>
     const inner = [body, ...body.querySelectorAll('*')].map((it) => (/auto|scroll|hidden/.test(getComputedStyle(it).overflowY) ? it.scrollHeight - it.clientHeight : 0));
     return { bottom: box.bottom, height: box.height, editor: editor.bottom, visible: Math.max(0, Math.min(box.bottom, editor.bottom) - Math.max(box.top, editor.top)), hidden: Math.max(...inner) };
   });
+/** Presses the mouse on an element for longer than two drawings take. */
+async function press(what) {
+  const { x, y, width, height } = await what.boundingBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down();
+  await page.waitForTimeout(500);
+  await page.mouse.up();
+}
 const done = (count) => until(`${count} answers`, async () => (await thread.locator('.head').allInnerTexts()).filter((it) => it.includes('done')).length >= count, 60_000);
 const inView = async () => {
   // The editor follows what has just been drawn.
@@ -115,6 +123,28 @@ await test('an option is a click; what a model wrote in it is no link', async ()
   await note.locator('.comment-body a', { hasText: 'constant' }).click();
   await see(thread, 'Which back-off? → constant');
   await see(thread, 'Thank you.');
+});
+
+await test('a click on an option counts while a command prints in its thread', async () => {
+  await select('one.ts', 25, 0);
+  await ask('Ask beside a command');
+  await see(status, '2 questions');
+  await page.keyboard.press('Escape');
+  await quickInput.waitFor({ state: 'hidden' });
+  const option = (text) => thread.locator('.comment-body a', { hasText: text }).last();
+  await option('Run Once').click();
+  await see(thread, 'line 9');
+  // Where the thread is drawn anew, it is not again for as long as a press takes.
+  const note = thread.locator('.review-comment').filter({ hasText: 'Which one now?' }).last();
+  await note.evaluate((it) => (it.dataset.same = 'it'));
+  await option('linear').evaluate((it) => new Promise((gone) => {
+    const timer = setInterval(() => it.isConnected || gone(clearInterval(timer)), 5);
+  }));
+  await press(option('linear'));
+  await see(thread, 'Which one now? → linear');
+  assert.equal(await thread.locator('[data-same]').count(), 0, 'it goes with its answer');
+  await thread.getByRole('button', { name: 'Stop' }).last().click();
+  await status.filter({ hasText: 'stopped' }).waitFor();
 });
 
 await test('what is typed below an open question answers it, and stays in the box where it is no answer', async () => {
@@ -218,6 +248,14 @@ await test('the box of a new thread says the model and the mode, which are picke
   await picture('box');
   for (const name of ['Continue in the View', 'Close']) assert.equal(await draft.getByRole('button', { name, exact: true }).count(), 0, `${name} is of what was asked`);
   await pick('plan');
+  await see(draft.locator('.comment-form'), 'in mode plan to');
+  await draft.getByRole('button', { name: 'Model and Mode…' }).click();
+  await quickInput.locator('.monaco-list-row').filter({ hasText: 'Mode: plan' }).click();
+  const modes = quickInput.locator('.monaco-list-row');
+  await modes.filter({ hasText: 'By the settings' }).waitFor();
+  assert.deepEqual((await modes.filter({ hasText: 'now' }).locator('.label-name').allInnerTexts()).map((it) => it.trim()), ['plan'], 'the one that is on is marked');
+  await picture('modes');
+  await page.keyboard.press('Escape');
   await pick('By the settings', 'plan');
   await draft.locator('.comment-form .monaco-editor').click();
   await page.keyboard.press('Escape');
@@ -232,6 +270,25 @@ async function say(text) {
   await page.keyboard.insertText(text);
   await page.keyboard.press('Control+Enter');
 }
+
+await test('beside a file of settings a question is not asked, and the reason is told; in the pages of settings the view takes it', async () => {
+  await command(page, 'Preferences: Open User Settings (JSON)');
+  await see(page.locator('.tab.active'), 'settings.json');
+  await page.locator('.editor-instance .view-line').first().click();
+  await command(page, 'Aside: Ask');
+  await see(page.locator('.notification-toast'), 'Beside settings.json, which is no text of a file, no question can be asked; ask in a file, or in the view of Aside.');
+  assert.equal(await page.locator('.editor-instance .review-widget').count(), 0);
+  await picture('settings');
+  await command(page, 'Notifications: Clear All Notifications');
+  await command(page, 'Preferences: Open Settings (UI)');
+  await page.locator('.settings-editor').waitFor();
+  await command(page, 'Aside: Ask');
+  await until('the focus in the view', () => inBox.evaluate((it) => document.activeElement === it), 20_000);
+  for (const name of ['Settings', 'settings.json']) {
+    await page.locator('.tab').filter({ hasText: name }).first().click();
+    await page.keyboard.press('Control+F4');
+  }
+});
 
 await test('the view answers a question about the project while it is written: text, a table, code, and what a model may not load', async () => {
   await command(page, 'Aside: New Conversation');
@@ -279,12 +336,118 @@ await test('a command that is allowed in the view shows its last lines while it 
   await page.locator('.activitybar .badge-content').filter({ hasText: /\d/ }).first().waitFor({ state: 'detached' });
 });
 
+await test('in the view nothing touches what is beside it, and code stands out in its size and box', async () => {
+  const box = (what) => what.boundingBox();
+  const [model, mode] = await Promise.all([/^Model: /, /^Mode: /].map((name) => box(inside.getByRole('button', { name }))));
+  assert.ok(mode.x >= model.x + model.width + 4 || mode.y >= model.y + model.height, 'a gap between what is picked');
+  const [message, edit] = await Promise.all([turn.locator('.message'), turn.getByRole('button', { name: 'Edit' })].map(box));
+  assert.ok(edit.y >= message.y + message.height + 4, 'a gap below a message');
+  const style = (what, name) => what.evaluate((it, name) => getComputedStyle(it)[name], name);
+  const word = turn.locator('p code').first();
+  assert.equal(await style(word, 'fontSize'), await style(word.locator('..'), 'fontSize'));
+  // In this theme the background of code is that of the side bar.
+  const border = await style(turn.locator('.code pre'), 'borderTopColor');
+  assert.notEqual(border, 'rgba(0, 0, 0, 0)');
+  assert.notEqual(border, await style(inside.locator('body'), 'backgroundColor'));
+});
+
 await test('code of an answer is inserted where the cursor is, and a link opens the line of its file', async () => {
   await turn.locator('.link', { hasText: 'two.ts' }).click();
   await see(page.locator('.tab.active'), 'two.ts');
   await turn.locator('.code').getByRole('button', { name: 'Insert' }).click();
   await see(page.locator('.editor-instance .view-line'), 'export const total = 3;');
   await page.keyboard.press('Control+z');
+});
+
+await test('a press in the view counts while what it is on is written', async () => {
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  await say('Write a link slowly');
+  await page.locator('.tab').filter({ hasText: 'one.ts' }).first().click();
+  await see(turn, 'and I write');
+  const before = (await turn.innerText()).length;
+  await press(turn.locator('.link'));
+  await see(page.locator('.tab.active'), 'two.ts');
+  await until('what was written meanwhile', async () => (await turn.innerText()).length > before + 5, 10_000);
+  await see(turn.locator('footer'), 'done');
+});
+
+await test('two clicks where one question was answer no other one, and the focus stays where a button does', async () => {
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  await say('Ask twice');
+  await see(status, '2 questions');
+  await page.waitForTimeout(600); // A click right after a question came counts for nothing.
+  // On a button that stays, by the keyboard.
+  const focused = () => inside.locator('body').evaluate(() => document.activeElement.innerText);
+  await inBox.click();
+  for (let n = 0; n < 3; n++) await page.keyboard.press('Alt+ArrowUp');
+  const button = await focused();
+  await inside.locator('.log').evaluate((log) => {
+    const answer = () => log.querySelector('.prompt .answers button');
+    const first = answer();
+    first.click();
+    // The second one comes as soon as another question is where the first one was.
+    new MutationObserver(() => first.isConnected || answer()?.click()).observe(log, { childList: true, subtree: true });
+  });
+  await see(status, '1 question');
+  await page.waitForTimeout(800); // What the second click did would be seen by then.
+  await see(status, '1 question');
+  await see(inside.locator('.prompt'), 'Second of two?');
+  assert.equal(await focused(), button);
+  await inside.getByRole('button', { name: 'Stop' }).click();
+  await status.waitFor({ state: 'hidden' });
+});
+
+await test('what always runs is listed, and asks again when that is taken back', async () => {
+  const item = quickInput.locator('.monaco-list-row').filter({ hasText: 'echo by habit' });
+  const list = async () => {
+    await command(page, 'Aside: What Is Allowed for Good');
+    await item.waitFor();
+  };
+  await command(page, 'Aside: New Conversation');
+  await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+  await say('Run the habit');
+  await see(inside.locator('.prompt'), 'Run this command?');
+  await page.waitForTimeout(600); // A click right after a question came counts for nothing.
+  await inside.locator('.prompt').getByRole('button', { name: 'Always Run' }).click();
+  await see(turn, 'It ran.');
+  await say('Run the habit once more');
+  await until('the second run', async () => (await inside.locator('.turn').count()) === 2 && (await turn.innerText()).includes('It ran.'), 20_000);
+  await list();
+  assert.match(await item.innerText(), /run_command.*project/s);
+  await picture('approvals');
+  await item.locator('input[type=checkbox], .monaco-checkbox').first().click();
+  await page.keyboard.press('Enter');
+  await quickInput.waitFor({ state: 'hidden' });
+  await say('Run the habit again');
+  await see(inside.locator('.prompt'), 'echo by habit');
+  await inside.getByRole('button', { name: 'Stop' }).click();
+  await command(page, 'Aside: What Is Allowed for Good');
+  await see(page.locator('.notification-toast'), 'nothing is allowed for good here');
+});
+
+await test('the conversation that is shown is the one that is selected in the list, and two of one title differ', async () => {
+  const rows = sideBar.locator('.monaco-list-row');
+  const selected = () => sideBar.locator('.monaco-list-row.selected').allInnerTexts();
+  await rows.filter({ hasText: 'What is this project?' }).last().click();
+  await see(turn, 'Two tests fail.');
+  await until('its row', async () => /What is this project/.test(await selected()), 10_000);
+  await command(page, 'Aside: New Conversation');
+  await until('no row', async () => !(await selected()).length, 10_000);
+  for (let n = 0; n < 2; n++) {
+    await command(page, 'Aside: New Conversation');
+    await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
+    await say('Say it again, the same');
+    await see(turn, 'Said again.');
+    await until('its row', async () => /Say it again, the same/.test(await selected()), 10_000);
+  }
+  const same = rows.filter({ hasText: 'Say it again, the same' });
+  await until('both', async () => (await same.count()) === 2, 10_000);
+  const [one, other] = await same.allInnerTexts();
+  // Where the minute passed between them, that tells them apart.
+  assert.notEqual(one, other);
+  await picture('list');
 });
 
 await test('an @ in the view completes words, files and what lies in a folder, by the keyboard', async () => {
@@ -447,6 +610,7 @@ await test('in a small window a question that waits is in sight, and a line lead
     await page.setViewportSize({ width: 760, height });
     await page.waitForTimeout(300);
   }
+  assert.ok(await line.evaluate((it) => it.scrollWidth <= it.clientWidth), 'nothing of it is cut off');
   await picture('below');
   await line.click();
   await until('the answers in sight', () => sight(inside.locator('.prompt .answers button').first()), 5_000);
