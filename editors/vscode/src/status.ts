@@ -5,6 +5,7 @@ import type { Prompts } from './prompts';
 import type { Server } from './server';
 import { counted, visible } from './text';
 import { runningTurn, type Talks } from './talks';
+import { OUTCOMES } from './turnText';
 import { asker } from './widgets';
 import type { Outcome } from './wire';
 
@@ -16,12 +17,12 @@ const BRIEF = 40;
 /** Milliseconds for which the end of all work is told to a person who is elsewhere. */
 const TOLD_MS = 6_000;
 
-/** What is said of a turn that ended while the person was elsewhere. */
-const ENDED: Record<Outcome, string> = {
-  completed: '$(check) Aside: done',
-  cancelled: '$(circle-slash) Aside: stopped',
-  failed: '$(error) Aside: failed',
-  interrupted: '$(debug-pause) Aside: interrupted',
+/** Signs of a turn that ended while the person was elsewhere. */
+const SIGNS: Record<Outcome, string> = {
+  completed: 'check',
+  cancelled: 'circle-slash',
+  failed: 'error',
+  interrupted: 'debug-pause',
 };
 
 export class StatusBar {
@@ -86,7 +87,8 @@ export class StatusBar {
   private paint(): void {
     this.tellEnd();
     const outcome = this.talks.latest?.turns.at(-1)?.text.outcome ?? 'completed';
-    const text = this.text ?? (this.ended && ENDED[outcome]);
+    const end = `$(${SIGNS[outcome]}) Aside: ${OUTCOMES[outcome]}`;
+    const text = this.text ?? (this.ended && end);
     if (text === undefined) return this.item.hide();
     this.item.text = text;
     this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealWork';

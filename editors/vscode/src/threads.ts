@@ -9,7 +9,7 @@ import type { Choices } from './pickers';
 import { isChange, type Prompts } from './prompts';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { escaped, fenced, harmless, located, titled, visible } from './text';
-import { spent, summed, type TurnText } from './turnText';
+import { OUTCOMES, spent, summed, type TurnText } from './turnText';
 import { asker, GRACE, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
@@ -315,6 +315,16 @@ export class Threads {
     const draw = () => {
       delete thread.timer;
       this.draw(thread);
+  /** Shows the same in a thread with another box. */
+  private renew(thread: Thread): void {
+    const { uri, range, comments, collapsibleState, label, contextValue } = thread.on;
+    if (!range) return;
+    thread.on.dispose();
+    thread.on = this.controller.createCommentThread(uri, range, comments);
+    Object.assign(thread.on, { collapsibleState, label, contextValue });
+    this.changed.fire();
+  }
+
       thread.drawnAt = Date.now();
     };
     thread.due = due;
@@ -346,13 +356,7 @@ export class Threads {
     put(thread, [...notes, ...waiting.map(promptNote)]);
     const asks = this.prompts.asked(conversationId) !== undefined;
     on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}${last.text.changed ? ' changed' : ''}${last.text.lacksKey ? ' keyless' : ''}${asks ? ' asks' : ''}`;
-    const state = waiting.length
-      ? 'waits for you'
-      : outcome === undefined
-        ? 'works'
-        : outcome === 'completed'
-          ? 'done'
-          : outcome;
+    const state = waiting.length ? 'waits for you' : outcome ? OUTCOMES[outcome] : 'works';
     const usage = summed(turns.flatMap(({ text }) => text.usage ?? []));
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
@@ -387,6 +391,27 @@ function reach({ start, end }: vscode.Range): vscode.Range {
 
 function note(
   body: string | vscode.MarkdownString,
+const boxes = (): vscode.TextDocument[] =>
+  vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === BOX);
+
+/** Whether there is a text in the box of a thread. */
+const isTypedIn = (): boolean => boxes().some((it) => it.getText());
+
+/** Whether the box of a thread opens from now on: beside some files, VS Code opens none. */
+function boxOpens(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const listening = vscode.workspace.onDidOpenTextDocument(
+      ({ uri }) => uri.scheme === BOX && end(true),
+    );
+    const late = setTimeout(() => end(false), OPENED_MS);
+    const end = (isOpened: boolean) => {
+      clearTimeout(late);
+      listening.dispose();
+      resolve(isOpened);
+    };
+  });
+}
+
   author: vscode.CommentAuthorInformation,
   label?: string,
 ): Note {
@@ -394,7 +419,7 @@ function note(
     body,
     author,
     mode: vscode.CommentMode.Preview,
-    label: label === 'completed' ? undefined : label,
+    label,
   };
 }
 
@@ -419,7 +444,8 @@ function answerNote(text: TurnText, root: vscode.Uri | undefined): Note {
   const placed = root ? located(markdown, (path, line) => addressOf(root, path, line)) : markdown;
   const body = new vscode.MarkdownString(harmless(placed));
   body.baseUri = root && vscode.Uri.joinPath(root, '/');
-  return note(body, ASIDE, text.outcome);
+  const { outcome } = text;
+  return note(body, ASIDE, outcome && outcome !== 'completed' ? OUTCOMES[outcome] : undefined);
 }
 
 /** The address of a line of a file, in which no parenthesis ends the link. */

@@ -45,6 +45,13 @@ const SIGNS: Record<CallStatus, string> = {
   cancelled: '–',
   denied: '⊘',
 };
+/** Ends of a turn, in words. */
+export const OUTCOMES: Record<Outcome, string> = {
+  completed: 'done',
+  cancelled: 'stopped',
+  failed: 'failed',
+  interrupted: 'interrupted',
+};
 const INQUIRIES = {
   asked: 'A model is asked.',
   answered: 'The model answered.',

@@ -1,6 +1,6 @@
 // A turn on the page: what the person said, what came of it part by part, and what can be done with it.
 import type { ShownTurn } from '../src/shown';
-import type { Call, Part } from '../src/turnText';
+import { OUTCOMES, type Call, type Part } from '../src/turnText';
 import { counted, visible } from '../src/text';
 import { button, counts, diff, make, place } from './elements';
 import { drawMarkdown, type Block } from './markdown';
@@ -16,13 +16,7 @@ export interface Acts {
 }
 
 const SIGNS = { waiting: '…', running: '…', ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
-const OUTCOMES = {
-  completed: 'done',
-  cancelled: 'stopped',
-  failed: 'failed',
-  interrupted: 'interrupted',
-  elsewhere: 'works in another window',
-};
+const ENDS = { ...OUTCOMES, elsewhere: 'works in another window' };
 /** Lines of an output that are in sight while it is printed. */
 const TAIL = 8;
 
@@ -61,7 +55,7 @@ export class TurnElement {
     const { outcome, spent, changed, lacksKey } = turn;
     place(this.acted, outcome ? this.again : []);
     this.end.textContent = outcome
-      ? [OUTCOMES[outcome], ...(spent ? [spent] : [])].join(' · ')
+      ? [ENDS[outcome], ...(spent ? [spent] : [])].join(' · ')
       : 'works…';
     const ways = [...(lacksKey ? [this.key] : []), ...(changed ? [this.undo] : [])];
     place(this.foot, [this.end, ...(outcome ? ways : [])]);
