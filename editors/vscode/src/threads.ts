@@ -194,7 +194,8 @@ export class Threads {
   async retry(on: vscode.CommentThread): Promise<void> {
     const thread = this.find((it) => it.on === on);
     const last = thread?.talk.turns.at(-1);
-    if (thread && last) await this.start(thread, last.message, true);
+    // The second click of two finds the turn of the first one.
+    if (thread && last && !runningTurn(thread.talk)) await this.start(thread, last.message, true);
   }
 
   /** What a message has from the place of its thread, if there is one and the message is the first one. */

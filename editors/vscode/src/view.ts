@@ -34,6 +34,8 @@ export class View implements vscode.WebviewViewProvider {
   /** What the page has of each turn, by its place. */
   private sent: { turn: string; parts: Part[] }[] = [];
   private wanted?: 'box' | 'answers';
+  /** Whether a conversation is about to take the place of the one that is shown. */
+  private replaces = false;
   private readonly shows = new vscode.EventEmitter<string | undefined>();
   /** Tells the id of the conversation that is shown, of one that the server has. */
   readonly onDidShow = this.shows.event;
@@ -187,13 +189,7 @@ export class View implements vscode.WebviewViewProvider {
 
   /** @param instead the turn that the message takes the place of, with all after it */
   private async send(text: string, instead?: string): Promise<void> {
-    if (instead !== undefined) {
-      const before = this.talk;
-      this.turnTo(await this.talks.before(before, instead));
-      this.threads.replace(before, this.talk);
-      const { conversationId } = before;
-      if (conversationId) await keepReplaced(this.context.workspaceState, conversationId);
-    }
+    if (instead !== undefined && !(await this.replace(text, instead))) return;
     const { talk } = this;
     try {
       if (runningTurn(talk)) refuseAdded(text);
@@ -213,6 +209,28 @@ export class View implements vscode.WebviewViewProvider {
     ];
     await this.talks.start(talk, text, attach, root);
     if (talk === this.talk) this.keep();
+  }
+
+  /** Goes on without a turn and those after it; whether the message is still to be sent. */
+  private async replace(text: string, turnId: string): Promise<boolean> {
+    const before = this.talk;
+    if (this.replaces) return false;
+    if (!before.turns.some(({ id }) => id === turnId)) {
+      // The first of two clicks sent it.
+      if (before.turns.at(-1)?.message !== text)
+        this.post({ kind: 'draft', text, problem: 'The message in whose place this one was is gone.' });
+      return false;
+    }
+    this.replaces = true;
+    try {
+      this.turnTo(await this.talks.before(before, turnId));
+      this.threads.replace(before, this.talk);
+      const { conversationId } = before;
+      if (conversationId) await keepReplaced(this.context.workspaceState, conversationId);
+      return true;
+    } finally {
+      this.replaces = false;
+    }
   }
 
   private async mention(typed: string): Promise<void> {
