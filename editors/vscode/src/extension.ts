@@ -152,7 +152,10 @@ export function activate(context: vscode.ExtensionContext) {
       await view.focus('box');
     },
     getOllama: () => keys.getOllama(),
-    pickModelOrMode: () => choices.pick(),
+    pickModelOrMode: async (on: vscode.CommentThread) => {
+      await choices.pick();
+      await threads.reopen(on);
+    },
     pickModel: () => choices.pickModel(),
     pickMode: () => choices.pickMode(),
     restartServer: () => server.restart(),

@@ -40,6 +40,11 @@ export class Follow {
     this.keep();
   }
 
+  /** A thread is another object from now on. */
+  moved(before: vscode.CommentThread, on: vscode.CommentThread): void {
+    if (this.on === before) this.on = on;
+  }
+
   /** What a thread shows has changed. */
   changed(on: vscode.CommentThread): void {
     if (on !== this.on) return;

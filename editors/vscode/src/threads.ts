@@ -23,12 +23,14 @@ const RENDER_CHARACTERS = 1_000;
 const WAITING_MS = 2_000;
 /** Milliseconds in which VS Code asks where a thread may be; a busy computer takes some seconds. */
 const ASKED_MS = 20_000;
+/** Milliseconds in which a box opens, once VS Code was told to open it. */
+const OPENED_MS = 5_000;
 
 /** A comment; `promptId` is that of the prompt that it is about. */
 type Note = vscode.Comment & { promptId?: string };
 
 interface Thread {
-  readonly on: vscode.CommentThread;
+  on: vscode.CommentThread;
   /** The selection when the thread was opened. */
   readonly about: vscode.Range;
   /** What goes along with the first message besides these lines. */
@@ -62,6 +64,8 @@ const MOST_PLACES = 50;
 
 /** Schemes of documents beside whose lines one can ask; of one that is no file, the text goes along. */
 const ASKABLE = ['file', 'untitled', 'git'];
+/** The scheme of what is typed in the box of a thread. */
+const BOX = 'comment';
 /** The command of an answer that is offered. */
 const CHOOSE = 'aside.chooseAnswer';
 const ASIDE = { name: 'Aside' };
@@ -90,7 +94,10 @@ export class Threads {
       const { model, mode } = choices.shown;
       const to = choices.lacksModel ? '' : ` to ${visible(model)}`;
       const placeHolder = `Ctrl+Enter (⌘Enter) sends it in mode ${mode}${to}; @ adds a file`;
+      if (placeHolder === this.controller.options?.placeHolder) return;
       this.controller.options = { prompt: 'Reply', placeHolder };
+      // VS Code reads it where a box is made.
+      if (!isTypedIn()) this.threads.forEach((thread) => this.renew(thread));
     };
     told();
     this.follow = new Follow(() => prompts.attends, subscriptions);
@@ -143,6 +150,10 @@ export class Threads {
       await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
       return;
     }
+    const isThere =
+      this.asked?.uri.toString() === uri.toString() &&
+      this.asked.range.end.line === selection.end.line &&
+      boxes().length > 0;
     this.asked = new vscode.Location(uri, selection);
     // VS Code lets a person begin a thread only where it may be, so it is told of the place, and asks what it is.
     const isAsked = await new Promise<boolean>((resolve) => {
@@ -156,6 +167,7 @@ export class Threads {
     });
     if (!isAsked)
       throw new Error(`VS Code opens no box beside ${name}; try again, or ask in the view of Aside.`);
+    const opens = boxOpens();
     // The ranges above have arrived when this command returns.
     await vscode.commands.executeCommand('setContext', 'aside.asks', true);
     const [startLineNumber, endLineNumber, endColumn] = [
@@ -166,6 +178,20 @@ export class Threads {
     await vscode.commands.executeCommand('workbench.action.addComment', {
       range: { startLineNumber, endLineNumber, endColumn },
     });
+    // One that is open there already is not opened anew.
+    if (isThere || (await opens)) return;
+    this.asked = undefined;
+    throw new Error(`VS Code opens no box beside ${name}; ask in the view of Aside.`);
+  }
+
+  /** Opens an empty box anew, which says the model and the mode of the time at which it was made. */
+  async reopen(on: vscode.CommentThread): Promise<void> {
+    const editor = vscode.window.visibleTextEditors.find(
+      ({ document }) => document.uri.toString() === on.uri.toString(),
+    );
+    if (!editor || on.comments.length || isTypedIn()) return;
+    on.dispose();
+    await this.compose(editor);
   }
 
   /** Asks in a new thread at the end of a range. */
@@ -289,6 +315,18 @@ export class Threads {
     await this.talks.start(talk, message, attach, rootOf(on.uri));
   }
 
+  /** Shows the same in a thread with another box. */
+  private renew(thread: Thread): void {
+    const { on: before } = thread;
+    const { uri, range, comments, collapsibleState, label, contextValue } = before;
+    if (!range) return;
+    before.dispose();
+    const on = this.controller.createCommentThread(uri, range, comments);
+    thread.on = Object.assign(on, { collapsibleState, label, contextValue });
+    this.follow.moved(before, on);
+    this.changed.fire();
+  }
+
   /** Shows what a thread has by now. */
   private show(thread: Thread): void {
     if (thread.kept !== thread.talk.conversationId) this.keepPlaces();
@@ -316,16 +354,6 @@ export class Threads {
     const draw = () => {
       delete thread.timer;
       this.draw(thread);
-  /** Shows the same in a thread with another box. */
-  private renew(thread: Thread): void {
-    const { uri, range, comments, collapsibleState, label, contextValue } = thread.on;
-    if (!range) return;
-    thread.on.dispose();
-    thread.on = this.controller.createCommentThread(uri, range, comments);
-    Object.assign(thread.on, { collapsibleState, label, contextValue });
-    this.changed.fire();
-  }
-
       thread.drawnAt = Date.now();
     };
     thread.due = due;
@@ -365,6 +393,27 @@ export class Threads {
   }
 }
 
+const boxes = (): vscode.TextDocument[] =>
+  vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === BOX);
+
+/** Whether there is a text in the box of a thread. */
+const isTypedIn = (): boolean => boxes().some((it) => it.getText());
+
+/** Whether the box of a thread opens from now on: beside some files, VS Code opens none. */
+function boxOpens(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const listening = vscode.workspace.onDidOpenTextDocument(
+      ({ uri }) => uri.scheme === BOX && end(true),
+    );
+    const late = setTimeout(() => end(false), OPENED_MS);
+    const end = (isOpened: boolean) => {
+      clearTimeout(late);
+      listening.dispose();
+      resolve(isOpened);
+    };
+  });
+}
+
 const isSame = (all: unknown[], others: unknown[]): boolean =>
   all.length === others.length && all.every((it, at) => it === others[at]);
 
@@ -392,27 +441,6 @@ function reach({ start, end }: vscode.Range): vscode.Range {
 
 function note(
   body: string | vscode.MarkdownString,
-const boxes = (): vscode.TextDocument[] =>
-  vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === BOX);
-
-/** Whether there is a text in the box of a thread. */
-const isTypedIn = (): boolean => boxes().some((it) => it.getText());
-
-/** Whether the box of a thread opens from now on: beside some files, VS Code opens none. */
-function boxOpens(): Promise<boolean> {
-  return new Promise((resolve) => {
-    const listening = vscode.workspace.onDidOpenTextDocument(
-      ({ uri }) => uri.scheme === BOX && end(true),
-    );
-    const late = setTimeout(() => end(false), OPENED_MS);
-    const end = (isOpened: boolean) => {
-      clearTimeout(late);
-      listening.dispose();
-      resolve(isOpened);
-    };
-  });
-}
-
   author: vscode.CommentAuthorInformation,
   label?: string,
 ): Note {
