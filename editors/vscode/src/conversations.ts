@@ -34,6 +34,8 @@ export class Conversations
   private items: ConversationItem[] = [];
   /** The conversation that the view shows, if the server has it. */
   private shown?: string;
+  /** Whether its row is still to be selected, which happens once. */
+  private isDue = false;
   /** A part of the ids of rows: VS Code takes a selection back only with the row that has it. */
   private unselected = 0;
 
@@ -47,7 +49,7 @@ export class Conversations
     subscriptions.push(
       this.changed,
       this.tree,
-      this.tree.onDidChangeVisibility(() => this.select()),
+      this.tree.onDidChangeVisibility(() => void this.select()),
       server.onDidChangeRunning(() => this.changed.fire()),
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     );
@@ -56,7 +58,7 @@ export class Conversations
   async getChildren(): Promise<ConversationItem[]> {
     this.items = this.server.isRunning ? await this.list() : [];
     // The rows are there when this has returned.
-    setTimeout(() => this.select());
+    setTimeout(() => void this.select());
     return this.items;
   }
 
@@ -69,17 +71,27 @@ export class Conversations
   mark(conversationId: string | undefined): void {
     if (conversationId === this.shown) return;
     this.shown = conversationId;
-    if (conversationId !== undefined) return this.select();
+    this.isDue = conversationId !== undefined;
+    if (this.isDue) return void this.select();
     this.unselected++;
     this.changed.fire();
   }
 
-  private select(): void {
-    const item = this.items.find((it) => it.conversationId === this.shown);
-    const [selected] = this.tree.selection;
-    if (!item || !this.tree.visible || selected?.conversationId === this.shown) return;
+  /** Selects a row in a list that is in sight. VS Code would bring up one that is not. */
+  private async select(): Promise<void> {
+    if (!this.due()) return;
+    // Whether the list still is in sight has been heard when this returns.
+    await vscode.commands.executeCommand('setContext', 'aside.lists', true);
+    const item = this.due();
+    if (!item) return;
+    this.isDue = false;
     // A row that is gone by now is not selected.
-    this.tree.reveal(item, { select: true }).then(undefined, () => undefined);
+    await this.tree.reveal(item, { select: true }).then(undefined, () => undefined);
+  }
+
+  private due(): ConversationItem | undefined {
+    const isDue = this.isDue && this.tree.visible;
+    return isDue ? this.items.find((it) => it.conversationId === this.shown) : undefined;
   }
 
   getTreeItem(conversation: ConversationItem): vscode.TreeItem {

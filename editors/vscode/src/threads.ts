@@ -25,6 +25,8 @@ const WAITING_MS = 2_000;
 const ASKED_MS = 20_000;
 /** Milliseconds in which a box opens, once VS Code was told to open it. */
 const OPENED_MS = 5_000;
+/** Milliseconds after which threads that were made anew are on the screen. */
+const RENEWED_MS = 500;
 
 /** A comment; `promptId` is that of the prompt that it is about. */
 type Note = vscode.Comment & { promptId?: string };
@@ -190,6 +192,8 @@ export class Threads {
       ({ document }) => document.uri.toString() === on.uri.toString(),
     );
     if (!editor || on.comments.length || isTypedIn()) return;
+    // The other threads take their room first, so that this box is in sight.
+    await new Promise((resolve) => setTimeout(resolve, RENEWED_MS));
     on.dispose();
     await this.compose(editor);
   }
