@@ -153,8 +153,9 @@ export function activate(context: vscode.ExtensionContext) {
     },
     getOllama: () => keys.getOllama(),
     pickModelOrMode: async (on: vscode.CommentThread) => {
+      const before = JSON.stringify(choices.shown);
       await choices.pick();
-      await threads.reopen(on);
+      if (JSON.stringify(choices.shown) !== before) await threads.reopen(on);
     },
     pickModel: () => choices.pickModel(),
     pickMode: () => choices.pickMode(),
