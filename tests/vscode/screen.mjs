@@ -282,6 +282,7 @@ async function say(text) {
 }
 
 await test('beside a file of settings a question is not asked, and the reason is told; in the pages of settings the view takes it', async () => {
+  if (lane === 'newest') return 'not here: it shows settings above the window, and not in a tab';
   await command(page, 'Preferences: Open User Settings (JSON)');
   await see(page.locator('.tab.active'), 'settings.json');
   await page.locator('.editor-instance .view-line').first().click();
