@@ -54,7 +54,6 @@ const EXCEPTIONS: &str = "
     server/turn/question/answer_type.rs | of_model | a model's answer, compared with words of its format
     server/turn/question/answer_type.rs | several | a person's answer, compared with a word of its format
     server/turn/turn/resume.rs | parse | a person's answer, compared with words of its format
-    editors/vscode/src/threads.ts | | `label` is a word of the protocol there
 ";
 
 #[test]
