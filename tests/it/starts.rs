@@ -46,7 +46,12 @@ const STARTS: &[(&str, usize, Start)] = &[
         Elsewhere("inside the sandbox, or asked for"),
     ),
     ("tool/namespace.rs", 1, Tried(a_server)),
-    ("tool/probe.rs", 1, Tried(a_command_outside)),
+    ("tool/probe/built.rs", 1, Tried(a_command_outside)),
+    (
+        "tool/probe/seatbelt.rs",
+        2,
+        Elsewhere("`sandbox-exec` by its path, on another system"),
+    ),
     (
         "tool/process/held_command.rs",
         1,
@@ -72,6 +77,11 @@ const STARTS: &[(&str, usize, Start)] = &[
         "tool/supervisor/inside.rs",
         1,
         Elsewhere("inside the sandbox"),
+    ),
+    (
+        "tool/supervisor/seatbelt_inside.rs",
+        1,
+        Elsewhere("inside the sandbox, on another system"),
     ),
 ];
 
