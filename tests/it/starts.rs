@@ -50,7 +50,7 @@ const STARTS: &[(&str, usize, Start)] = &[
     (
         "tool/probe/seatbelt.rs",
         2,
-        Elsewhere("`sandbox-exec` by its path, on another system"),
+        Elsewhere("inside the sandbox, and `/bin/launchctl`, on another system"),
     ),
     (
         "tool/process/held_command.rs",
