@@ -126,7 +126,7 @@ test('an address that is not safe is refused before anything is asked', { absent
     T.has(said, from .. ' is neither an address that begins with https:// nor a folder')
   end
   vim.cmd('Aside install')
-  T.has(T.said[#T.said], 'a release has an address')
+  T.has(T.said[#T.said], 'there is no address of a release')
 end)
 
 test('every target of the packages is one that can be installed', {}, function()

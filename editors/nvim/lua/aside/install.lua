@@ -179,7 +179,7 @@ function M.run(from, done)
   from = from or require('aside.config').get().release
   done = done or function() end
   if from == '' then
-    log.fail('a release has an address; give it, or set vim.g.aside.release', ' — :Aside install https://…')
+    log.fail('there is no address of a release', ' — :Aside install https://…')
     return done(false)
   end
   coroutine.wrap(function()
