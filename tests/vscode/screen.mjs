@@ -458,7 +458,6 @@ await test('the conversation that is shown is the one that is selected in the li
   const same = rows.filter({ hasText: 'Say it again, the same' });
   await until('both', async () => (await same.count()) === 2, 10_000);
   const [one, other] = await same.allInnerTexts();
-  // Where the minute passed between them, that tells them apart.
   assert.notEqual(one, other);
   await picture('list');
 });

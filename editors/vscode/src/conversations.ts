@@ -168,14 +168,14 @@ export class Conversations
     return (await vscode.window.showQuickPick(items, { title: 'Conversation' }))?.item;
   }
 
-  /** The time of a conversation, with its seconds where another one of the same title has it, too. */
+  /** The time of a conversation, as exactly as tells it from others of its title, at the worst with its id. */
   private when({ conversationId, title, updatedAt }: ConversationItem): string {
-    const time = when(new Date(updatedAt));
     const isLike = (it: ConversationItem) =>
-      it.conversationId !== conversationId &&
-      it.title === title &&
-      when(new Date(it.updatedAt)) === time;
-    return this.items.some(isLike) ? when(new Date(updatedAt), '2-digit') : time;
+      it.title === title && it.conversationId !== conversationId;
+    const others = this.items.filter(isLike).map((it) => times(it.updatedAt));
+    const own = times(updatedAt);
+    const telling = own.find((time, at) => others.every((it) => it[at] !== time));
+    return telling ?? `${own.at(-1)} · ${conversationId}`;
   }
 
   private async list(cursor?: string): Promise<ConversationItem[]> {
@@ -186,6 +186,9 @@ export class Conversations
     return nextCursor ? [...items, ...(await this.list(nextCursor))] : items;
   }
 }
+
+/** A time in its usual form, and with its seconds. */
+const times = (at: string): string[] => [when(new Date(at)), when(new Date(at), '2-digit')];
 
 /** The day, and of today the time; with its seconds, also of another day. */
 function when(at: Date, second?: '2-digit'): string {
