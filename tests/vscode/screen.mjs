@@ -431,7 +431,7 @@ await test('what always runs is listed, and asks again when that is taken back',
   assert.match(await item.innerText(), /run_command.*project/s);
   await picture('approvals');
   await item.locator('input[type=checkbox], .monaco-checkbox').first().click();
-  await page.keyboard.press('Enter');
+  await quickInput.getByText('OK', { exact: true }).click();
   await quickInput.waitFor({ state: 'hidden' });
   await say('Run the habit again');
   await see(inside.locator('.prompt'), 'echo by habit');
