@@ -123,7 +123,7 @@ async fn run_script(
 struct Bait {
     /// A file of Aside's own.
     canary: tempfile::NamedTempFile,
-    /// Its output.
+    /// The word that is in that file, and that nothing inside may print.
     word: String,
     /// A file that is not there, in a folder that the user can write in.
     absent: PathBuf,
