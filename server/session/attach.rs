@@ -152,7 +152,7 @@ impl AttachedFile {
         };
         let (file, size) = open().map_err(unreadable(name))?;
         // Whoever names a secret means it; whoever names a link to one may not know.
-        let real = real_path(&file).map_err(unreadable(name))?;
+        let real = real_path(&file, path).map_err(unreadable(name))?;
         let named = absolute(path).unwrap_or_else(|_| path.to_owned());
         if is_secret(&real) && !is_secret(&named) {
             return Err(AttachError::Secret {

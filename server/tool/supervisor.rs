@@ -242,6 +242,10 @@ fn supervise(mut order: Order) -> Report {
         Ok(walled) => walled,
         Err(why) => return Report::Failed(why),
     };
+    let adopts = match adopt_orphans() {
+        Ok(adopts) => adopts,
+        Err(error) => return Report::Failed(format!("its processes could not be held: {error}")),
+    };
     // Taken after the sandbox's descriptors are open, whose numbers are fixed.
     let meant = is_sandbox.then(|| handed::take(rustix::stdio::stdin()));
     let input = match input(&order) {
@@ -259,10 +263,6 @@ fn supervise(mut order: Order) -> Report {
     };
     // Without a terminal, nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
-    let adopts = match adopt_orphans() {
-        Ok(adopts) => adopts,
-        Err(error) => return Report::Failed(format!("its processes could not be held: {error}")),
-    };
     let (wake, woken) = channel();
     let (begun, main) = channel();
     if let Err(error) = start_watching(wake, main, adopts) {
@@ -302,7 +302,9 @@ fn supervise(mut order: Order) -> Report {
 fn input(order: &Order) -> io::Result<OwnedFd> {
     match order.has_input {
         true => handed::take(rustix::stdio::stdin()),
-        false => File::open("/dev/null").map(OwnedFd::from),
+        false => File::open("/dev/null")
+            .map(OwnedFd::from)
+            .map_err(|error| io::Error::new(error.kind(), format!("/dev/null: {error}"))),
     }
 }
 
@@ -375,8 +377,14 @@ fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
 /// emulators of Linux, which do not know the call.
 ///
 /// # Errors
-/// If a system that knows the call refuses it.
+/// If a system that knows the call refuses it, or a Linux without `/proc` would not show them.
 fn adopt_orphans() -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    if !std::path::Path::new("/proc/self/stat").exists() {
+        return Err(io::Error::other(
+            "/proc is not mounted; mount it to run commands",
+        ));
+    }
     #[cfg(target_os = "linux")]
     let adopted = match rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
         Err(rustix::io::Errno::INVAL) => Ok(false),

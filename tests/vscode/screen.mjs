@@ -440,20 +440,27 @@ await test('what always runs is listed, and asks again when that is taken back',
   await see(page.locator('.notification-toast'), 'nothing is allowed for good here');
 });
 
-await test('the conversation that is shown is the one that is selected in the list, and two of one title differ', async () => {
+await test('the conversation that is shown is the one that is marked in the list, and two of one title differ', async () => {
   const rows = sideBar.locator('.monaco-list-row');
   const selected = () => sideBar.locator('.monaco-list-row.selected').allInnerTexts();
+  const marked = async () => (await rows.allInnerTexts()).filter((it) => it.includes('shown · '));
+  /** One row is marked and no other one is selected. */
+  const isMarked = (what) => until('its row', async () => {
+    const [[first, ...more], others] = [await marked(), await selected()];
+    return what.test(first ?? '') && !more.length && others.every((it) => it === first);
+  }, 10_000);
   await rows.filter({ hasText: 'What is this project?' }).last().click();
   await see(turn, 'Two tests fail.');
-  await until('its row', async () => /What is this project/.test(await selected()), 10_000);
+  await isMarked(/What is this project/);
+  assert.equal((await selected()).length, 1);
   await command(page, 'Aside: New Conversation');
-  await until('no row', async () => !(await selected()).length, 10_000);
+  await until('no row', async () => !(await selected()).length && !(await marked()).length, 10_000);
   for (let n = 0; n < 2; n++) {
     await command(page, 'Aside: New Conversation');
     await until('the empty view', async () => (await inside.locator('.turn').count()) === 0, 10_000);
     await say('Say it again, the same');
     await see(turn, 'Said again.');
-    await until('its row', async () => /Say it again, the same/.test(await selected()), 10_000);
+    await isMarked(/Say it again, the same/);
   }
   const same = rows.filter({ hasText: 'Say it again, the same' });
   await until('both', async () => (await same.count()) === 2, 10_000);

@@ -37,7 +37,10 @@ export async function startWindow({ name, workspace, script, first, settings = {
   const see = (what, text) => what.filter({ hasText: text }).first().waitFor();
 
   async function open(file) {
-    await page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).first().dblclick();
+    const row = page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).first();
+    const isShown = () => row.waitFor({ timeout: 10_000 }).then(() => true, () => command(page, 'View: Show Explorer'));
+    await until(`the explorer with ${file}`, isShown, 60_000);
+    await row.dblclick();
     await see(page.locator('.tab.active'), file);
     await page.locator('.editor-instance .view-line').first().waitFor();
   }

@@ -34,8 +34,6 @@ export class Conversations
   private items: ConversationItem[] = [];
   /** The conversation that the view shows, if the server has it. */
   private shown?: string;
-  /** Whether its row is still to be selected, which happens once. */
-  private isDue = false;
   /** A part of the ids of rows: VS Code takes a selection back only with the row that has it. */
   private unselected = 0;
 
@@ -49,7 +47,6 @@ export class Conversations
     subscriptions.push(
       this.changed,
       this.tree,
-      this.tree.onDidChangeVisibility(() => void this.select()),
       server.onDidChangeRunning(() => this.changed.fire()),
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     );
@@ -57,8 +54,6 @@ export class Conversations
 
   async getChildren(): Promise<ConversationItem[]> {
     this.items = this.server.isRunning ? await this.list() : [];
-    // The rows are there when this has returned.
-    setTimeout(() => void this.select());
     return this.items;
   }
 
@@ -67,41 +62,28 @@ export class Conversations
     return undefined;
   }
 
-  /** Selects the conversation that the view shows, as soon as the list has it. */
+  /**
+   * Marks the conversation that the view shows, and takes the selection from another one. No row is revealed: VS Code would
+   * bring the list up, also to a person who has just left it.
+   */
   mark(conversationId: string | undefined): void {
     if (conversationId === this.shown) return;
     this.shown = conversationId;
-    this.isDue = conversationId !== undefined;
-    if (this.isDue) return void this.select();
-    this.unselected++;
+    const [selected] = this.tree.selection;
+    if (selected && selected.conversationId !== conversationId) this.unselected++;
     this.changed.fire();
-  }
-
-  /** Selects a row in a list that is in sight. VS Code would bring up one that is not. */
-  private async select(): Promise<void> {
-    if (!this.due()) return;
-    // Whether the list still is in sight has been heard when this returns.
-    await vscode.commands.executeCommand('setContext', 'aside.lists', true);
-    const item = this.due();
-    if (!item) return;
-    this.isDue = false;
-    // A row that is gone by now is not selected.
-    await this.tree.reveal(item, { select: true }).then(undefined, () => undefined);
-  }
-
-  private due(): ConversationItem | undefined {
-    const isDue = this.isDue && this.tree.visible;
-    return isDue ? this.items.find((it) => it.conversationId === this.shown) : undefined;
   }
 
   getTreeItem(conversation: ConversationItem): vscode.TreeItem {
     const { conversationId, title, status } = conversation;
-    const item = new vscode.TreeItem(title || 'New conversation');
+    const isShown = conversationId === this.shown;
+    const label = title || 'New conversation';
+    const item = new vscode.TreeItem({ label, highlights: isShown ? [[0, label.length]] : [] });
     item.id = `${conversationId} ${this.unselected}`;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
     const isReplaced = this.state.get<string[]>(REPLACED, []).includes(conversationId);
-    item.description = `${isReplaced ? 'earlier version · ' : ''}${this.when(conversation)}`;
+    item.description = `${isShown ? 'shown · ' : ''}${isReplaced ? 'earlier version · ' : ''}${this.when(conversation)}`;
     item.command = {
       command: 'aside.openConversation',
       title: 'Open',

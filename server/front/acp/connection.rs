@@ -10,7 +10,7 @@ use std::{
 };
 
 use agent_client_protocol_schema::v1::{InitializeRequest, RequestId, SessionId};
-use aside_base::lock;
+use aside_base::{lock, system::programs};
 use aside_turn::rules::Client;
 use dashmap::DashMap;
 use tokio_util::sync::CancellationToken;
@@ -103,7 +103,7 @@ impl Agent {
     /// Fails if it was initialized already, or no state folder can be found.
     pub(super) fn connect(&self, said: &InitializeRequest) -> Result<()> {
         let state_dir = self.state_dir.clone().map_or_else(default_state_dir, Ok)?;
-        let program = std::env::current_exe().map_err(internal)?;
+        let program = programs::own().map_err(internal)?;
         let can = ClientAbilities::of(said);
         let connection = AcpConnection {
             client: self.client.clone(),

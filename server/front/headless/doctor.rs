@@ -18,7 +18,7 @@ use std::{
 
 use aside_base::{
     private,
-    system::{processes::ENDS_LEFTOVERS, terminal},
+    system::{processes::ENDS_LEFTOVERS, programs, terminal},
 };
 
 use self::finding::{Finding, GRADE_WIDTH, Grade};
@@ -61,7 +61,7 @@ pub async fn run(
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
     }
     findings.push(terminal());
-    findings.push(editors(&env::current_exe()));
+    findings.push(editors(&programs::own()));
     findings.extend(conversations(place));
 
     let page: String = findings.iter().map(Finding::line).collect();

@@ -1,6 +1,6 @@
 //! The context of a command: the workspace and the user's state.
 
-use aside_base::system::folders::canonical;
+use aside_base::system::{folders::canonical, programs};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -67,7 +67,7 @@ impl CommandContext {
     /// # Errors
     /// Fails if the `aside` executable, which supervises child processes, cannot be found.
     pub fn at(root: PathBuf, state_dir: PathBuf) -> Result<Self, CommandFailure> {
-        let program = env::current_exe().map_err(|error| {
+        let program = programs::own().map_err(|error| {
             CommandFailure::internal(format!(
                 "cannot find the aside executable ({error}), which supervises commands; restart aside"
             ))

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
+use aside_base::system::programs;
 use aside_session::store::default_state_dir;
 use aside_tool::Tool;
 use aside_turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary};
@@ -167,7 +168,7 @@ impl LspConnection {
     fn new(pipes: &Pipes, introduction: Introduction) -> Result<Self> {
         let state_dir = introduction.state_dir.or_else(|| pipes.state_dir.clone());
         let state_dir = state_dir.map_or_else(default_state_dir, Ok)?;
-        let program = std::env::current_exe().map_err(internal)?;
+        let program = programs::own().map_err(internal)?;
         let engine = Engine::new(state_dir, program, pipes.own_tools.clone());
         let tasks = pipes.tasks.clone();
         let client = LspClient::new(

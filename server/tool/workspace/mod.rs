@@ -211,7 +211,7 @@ impl Workspace {
     /// Fails if the path is not a folder or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
-        let real = real_path(&dir)?;
+        let real = real_path(&dir, path)?;
         Ok(Self {
             dir,
             path: real,
@@ -273,7 +273,7 @@ impl Workspace {
         let file = self.dir.open_with(&inside, &options).map_err(refuse)?;
         let metadata = file.metadata().map_err(refuse)?;
         check_type(path, &metadata)?;
-        let real = self.path_of(path, &file)?;
+        let real = self.path_of(path, &file, &inside)?;
         let secret = self.is_secret(&inside, &real);
         Ok(OpenedFile {
             path: real,
@@ -323,7 +323,7 @@ impl Workspace {
             .dir
             .open_dir(&inside)
             .map_err(|error| refusal(path, &error))?;
-        let from_root = self.path_of(path, &dir)?;
+        let from_root = self.path_of(path, &dir, &inside)?;
         let folder = Folder {
             // Joining an empty path would append a slash.
             real: if from_root.is_empty() {
@@ -368,8 +368,8 @@ impl Workspace {
             let path = short_line(&real, 80);
             format!("{path} may be a file of Aside's own, which cannot all be compared with it")
         });
-        let (folder, below) = self.nearest_folder(path, &real)?;
-        let must_ask = self.may_write(path, &folder, below)?;
+        let (folder, named, below) = self.nearest_folder(path, &real)?;
+        let must_ask = self.may_write(path, &folder, named, below)?;
         let named = names::taken_by(&inside).or_else(|| names::taken_by(Path::new(&real)));
         let takes_code = named.map(|program| takes_code(&real, program)).or(must_ask);
         let reasons: Vec<String> = takes_code.into_iter().chain(guarded).chain(doubt).collect();
@@ -380,14 +380,16 @@ impl Workspace {
         })
     }
 
-    /// Checks whether a file below an open folder may be written. Returns the reason why a person must be asked.
+    /// Checks whether a file below a folder may be written, which was opened by a path from the root. Returns the reason
+    /// why a person must be asked.
     fn may_write(
         &self,
         path: &str,
         folder: &Dir,
+        by: &Path,
         below: Vec<OsString>,
     ) -> Result<Option<String>, PathError> {
-        let real = real_path(folder).map_err(|error| refusal(path, &error))?;
+        let real = real_path(folder, &self.path.join(by)).map_err(|error| refusal(path, &error))?;
         let of_root = real.strip_prefix(&self.path);
         let levels = of_root.map_or(0, |inside| inside.iter().count());
         let guarded = self.guard.of(folder, &real, below, levels);
@@ -402,8 +404,12 @@ impl Workspace {
         })
     }
 
-    /// The nearest existing folder above a real path, and the names below it.
-    fn nearest_folder(&self, path: &str, real: &str) -> Result<(Dir, Vec<OsString>), PathError> {
+    /// The nearest existing folder above a real path, its path from the root, and the names below it.
+    fn nearest_folder<'a>(
+        &self,
+        path: &str,
+        real: &'a str,
+    ) -> Result<(Dir, &'a Path, Vec<OsString>), PathError> {
         let mut below = Vec::new();
         let mut at = Path::new(real);
         loop {
@@ -416,7 +422,7 @@ impl Workspace {
             match self.dir.open_dir(folder) {
                 Ok(dir) => {
                     below.reverse();
-                    return Ok((dir, below));
+                    return Ok((dir, folder, below));
                 }
                 Err(error)
                     if error.kind() == io::ErrorKind::NotFound && !at.as_os_str().is_empty() => {}
@@ -477,7 +483,7 @@ impl Workspace {
             };
             match self.dir.open_dir(here) {
                 Ok(dir) => {
-                    let real = self.path_of(path, &dir)?;
+                    let real = self.path_of(path, &dir, here)?;
                     let rest = rest.iter().rev().collect::<PathBuf>();
                     return text_path(path, &Path::new(&real).join(rest));
                 }
@@ -490,9 +496,10 @@ impl Workspace {
         }
     }
 
-    /// The real path from the root of an opened file or folder.
-    fn path_of(&self, path: &str, opened: &impl AsFolder) -> Result<String, PathError> {
-        let real = real_path(opened).map_err(|error| refusal(path, &error))?;
+    /// The real path from the root of a file or folder, which was opened by another path from there.
+    fn path_of(&self, path: &str, opened: &impl AsFolder, by: &Path) -> Result<String, PathError> {
+        let real = real_path(opened, &self.path.join(by));
+        let real = real.map_err(|error| refusal(path, &error))?;
         let beneath = real
             .strip_prefix(&self.path)
             .map_err(|_| PathError::Outside(path.to_owned()))?;

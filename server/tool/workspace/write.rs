@@ -79,7 +79,7 @@ impl Workspace {
             io::ErrorKind::NotADirectory => PathError::Stale(path.to_owned()),
             _ => refuse(error),
         })?;
-        let real = self.path_of(path, &dir)?;
+        let real = self.path_of(path, &dir, Path::new(folder))?;
         if Path::new(&real)
             != Path::new(folder)
                 .strip_prefix(".")
@@ -88,7 +88,7 @@ impl Workspace {
             return Err(PathError::Stale(path.to_owned()));
         }
         // The check by path is repeated on the opened folder.
-        self.may_write(path, &dir, vec![name.into()])?;
+        self.may_write(path, &dir, Path::new(folder), vec![name.into()])?;
         Ok((dir, name.to_owned()))
     }
 

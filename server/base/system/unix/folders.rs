@@ -217,11 +217,12 @@ pub fn topmost() -> PathBuf {
     PathBuf::from("/")
 }
 
-/// The real path of an open file or folder, from the kernel.
+/// The real path of an open file or folder, from the kernel. Where it does not tell, as a Linux without `/proc`, the real
+/// path of the one by which it was opened, if the same is still there.
 ///
 /// # Errors
-/// If the system cannot tell.
-pub fn real_path(opened: &impl AsFolder) -> io::Result<PathBuf> {
+/// If the system cannot tell, or something else is there by now.
+pub fn real_path(opened: &impl AsFolder, by: &Path) -> io::Result<PathBuf> {
     #[cfg(target_vendor = "apple")]
     {
         let path = rustix::fs::getpath(opened)?;
@@ -230,6 +231,18 @@ pub fn real_path(opened: &impl AsFolder) -> io::Result<PathBuf> {
     #[cfg(not(target_vendor = "apple"))]
     {
         use std::os::fd::AsRawFd;
-        std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()))
+        match std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => real_path_by(opened, by),
+            told => told,
+        }
     }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn real_path_by(opened: &impl AsFolder, by: &Path) -> io::Result<PathBuf> {
+    let real = canonical(by)?;
+    let (this, there) = (rustix::fs::fstat(opened)?, rustix::fs::stat(&real)?);
+    let is_same = (this.st_dev, this.st_ino) == (there.st_dev, there.st_ino);
+    let other = || io::Error::other(format!("{} is another one by now", by.display()));
+    is_same.then_some(real).ok_or_else(other)
 }

@@ -1,14 +1,33 @@
 //! Programs as files: which are some, and who may exchange them.
 
 use std::{
+    env,
     ffi::{OsStr, OsString},
-    fs,
+    fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt;
 
 /// Variables of the environment that programs of this system need besides those that all get.
 pub const VARIABLES: &[&str] = &[];
+
+/// The path of the program of this process. A Linux without `/proc` tells only the one by which it was started, which is
+/// read from the present folder: ask before anything moves.
+///
+/// # Errors
+/// If the system does not tell, or nothing is there any more.
+pub fn own() -> io::Result<PathBuf> {
+    let own = env::current_exe();
+    #[cfg(target_os = "linux")]
+    let own = own.or_else(|_| {
+        let started = rustix::param::linux_execfn().to_bytes();
+        Path::new(OsStr::from_bytes(started)).canonicalize()
+    });
+    own
+}
 
 /// Whether this is a file that somebody may run; it is not run.
 #[must_use]

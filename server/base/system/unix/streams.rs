@@ -16,6 +16,7 @@ use std::{
 use rustix::{
     fs::{self, FileType, Mode, OFlags},
     io::fcntl_dupfd_cloexec,
+    process::{Resource, getrlimit},
     stdio,
 };
 
@@ -24,6 +25,9 @@ pub type OwnedStream = OwnedFd;
 
 /// Lowest number for moved descriptors, above those that programs use by convention.
 const FIRST_MOVED: i32 = 64;
+
+/// Most descriptors that are tried where nothing lists the open ones.
+const MOST_TRIED: u64 = 65_536;
 
 /// Returns the real standard input, which children do not inherit. Descriptor 0 reads as empty from now on.
 ///
@@ -124,13 +128,17 @@ pub fn close_inherited() {
         true => "/proc/self/fd",
         false => "/dev/fd",
     };
-    let Ok(entries) = read_dir(open) else {
-        return;
-    };
-    let open: Vec<i32> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
+    let listed = read_dir(open).map(|entries| {
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names
+            .filter_map(|name| name.to_str()?.parse().ok())
+            .collect()
+    });
+    // Where nothing lists them, as in a Linux without `/proc`, there may be as many as are allowed.
+    let open: Vec<i32> = listed.unwrap_or_else(|_| {
+        let most = getrlimit(Resource::Nofile).current.unwrap_or(MOST_TRIED);
+        (0..i32::try_from(most.min(MOST_TRIED)).unwrap_or_default()).collect()
+    });
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
         // SAFETY: the caller has opened nothing, so that no value of this process owns the descriptor.
         unsafe {

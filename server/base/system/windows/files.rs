@@ -29,7 +29,7 @@ use windows_sys::Win32::{
 
 use super::{
     calls::{self, HandleKind},
-    folders::{AsFolder, real_path},
+    folders::{self, AsFolder},
 };
 
 /// Times that a file is replaced again which another program has open, and the pause before the next, which doubles. A
@@ -376,7 +376,7 @@ fn patiently<T>(work: impl Fn() -> io::Result<T>) -> io::Result<T> {
 /// # Errors
 /// If the other one cannot be replaced, as while another program has it open.
 pub fn replace_in(folder: &Dir, new: &str, name: &str) -> io::Result<()> {
-    let folder = real_path(folder)?;
+    let folder = folders::path_of(folder)?;
     let (new, place) = (folder.join(new), folder.join(name));
     patiently(|| calls::replace_file(&place, &new))
 }
@@ -395,7 +395,7 @@ pub fn replace(new: &Path, path: &Path) -> io::Result<()> {
 /// # Errors
 /// If the file cannot be written.
 pub fn open_to_write(at: &impl AsFolder, name: &str, itself: &File) -> io::Result<File> {
-    let path = real_path(at)?.join(name);
+    let path = folders::path_of(at)?.join(name);
     let open = || {
         let mut options = File::options();
         options

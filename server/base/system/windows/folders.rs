@@ -60,7 +60,7 @@ pub fn open(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<File> {
 /// # Errors
 /// If there is no folder of this name.
 pub fn pass(at: &impl AsFolder, name: impl AsRef<OsStr>) -> io::Result<File> {
-    let here = real_path(at)?;
+    let here = path_of(at)?;
     let path = match name.as_ref() {
         name if name == "." => here,
         name if name == ".." => here.parent().map_or(here.clone(), Path::to_owned),
@@ -99,7 +99,7 @@ pub fn kind(at: &impl AsFolder, name: impl AsRef<OsStr>) -> Option<EntryKind> {
 /// # Errors
 /// If the folder cannot be listed.
 pub fn entries(folder: &impl AsFolder, most: usize) -> io::Result<Vec<(OsString, EntryKind)>> {
-    let entries = fs::read_dir(real_path(folder)?)?.flatten().take(most);
+    let entries = fs::read_dir(path_of(folder)?)?.flatten().take(most);
     Ok(entries
         .map(|entry| {
             let kind = entry.file_type().map_or(EntryKind::Other, EntryKind::of);
@@ -116,7 +116,7 @@ pub fn listed(
     folder: &Path,
 ) -> io::Result<impl Iterator<Item = io::Result<(OsString, EntryKind)>> + use<>> {
     let opened = open_itself(folder)?;
-    let entries = fs::read_dir(real_path(&opened)?)?;
+    let entries = fs::read_dir(path_of(&opened)?)?;
     Ok(entries.map(move |entry| {
         // Held until all is listed, so that nobody exchanges it meanwhile.
         let _ = &opened;
@@ -199,11 +199,20 @@ pub fn rename(
     fs::rename(inside(at, name.as_ref())?, inside(at, to.as_ref())?)
 }
 
+/// The real path of an open file or folder, from the system, in its usual form; the one by which it was opened does not
+/// matter.
+///
+/// # Errors
+/// If the system cannot tell.
+pub fn real_path(opened: &impl AsFolder, _by: &Path) -> io::Result<PathBuf> {
+    path_of(opened)
+}
+
 /// The real path of an open file or folder, from the system, in its usual form.
 ///
 /// # Errors
 /// If the system cannot tell.
-pub fn real_path(opened: &impl AsFolder) -> io::Result<PathBuf> {
+pub(super) fn path_of(opened: &impl AsFolder) -> io::Result<PathBuf> {
     let path = calls::final_path(opened)?;
     Ok(dunce::simplified(&path).to_owned())
 }
@@ -234,8 +243,8 @@ pub fn topmost() -> PathBuf {
 fn inside(at: &impl AsFolder, name: &OsStr) -> io::Result<PathBuf> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Normal(one)), None) if one == name => Ok(real_path(at)?.join(name)),
-        (Some(Component::CurDir), None) => real_path(at),
+        (Some(Component::Normal(one)), None) if one == name => Ok(path_of(at)?.join(name)),
+        (Some(Component::CurDir), None) => path_of(at),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

@@ -3,8 +3,8 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
-    path::Path,
+    fs, io,
+    path::{Path, PathBuf},
 };
 
 use windows_sys::Win32::{
@@ -51,6 +51,14 @@ pub const VARIABLES: &[&str] = &[
 
 /// Ends of names of programs, as the system has them where nobody says otherwise.
 const USUAL_ENDS: &str = ".COM;.EXE;.BAT;.CMD";
+
+/// The path of the program of this process.
+///
+/// # Errors
+/// If the system does not tell.
+pub fn own() -> io::Result<PathBuf> {
+    env::current_exe()
+}
 
 /// Whether this is a file that can be run; it is not run.
 #[must_use]
