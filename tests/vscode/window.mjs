@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { command, openPage, startBrowser, startEditor } from './editor.mjs';
+import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
 
 export const [codeServer, folder, extensions, lane] = process.argv.slice(2);
 
