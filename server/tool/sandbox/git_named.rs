@@ -1,24 +1,23 @@
 //! Places that a repository's settings name: hooks, programs, and files with further settings. Git takes code from there
 //! as it does from the repository itself.
 
+mod lines;
+mod values;
+
 use std::{
     collections::BTreeSet,
-    env,
     ffi::OsString,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::OnceLock,
 };
 
-use aside_base::system::folders::canonical;
-use aside_base::{
-    environment,
-    homes::{home, homes},
-    regular,
-    system::users::home_of,
-};
+use aside_base::{environment, regular, system::folders::canonical};
 
+use self::{
+    lines::{has_pattern, modules, started_files},
+    values::{expanded, of_the_user, of_variables},
+};
 use super::{
     git::{self, GITDIR, pointer},
     git_config::{GitSetting, settings},
@@ -30,8 +29,6 @@ const SETTINGS: u64 = 1 << 20;
 /// Maximum number of files that include one another.
 const FILES: usize = 200;
 
-/// Maximum number of words of a line.
-const WORDS: usize = 200;
 /// Keys that name a folder from which Git takes programs.
 const HOOKS: [&str; 2] = ["core.hookspath", "init.templatedir"];
 /// Key that names the folder of a repository's tree, from the repository.
@@ -55,21 +52,6 @@ const STARTED: [&str; 12] = [
 ];
 /// Maximum size in bytes of a hook that is read.
 const HOOK: u64 = 64 << 10;
-/// Files that interpreters take for a folder.
-const MAINS: [&str; 3] = ["__main__.py", "index.js", "package.json"];
-/// Number of words in front of a module, of which one is its interpreter.
-const BEFORE: usize = 3;
-/// Variables that name programs of Git's.
-const PROGRAMS: &[&str] = &[
-    "GIT_ASKPASS",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_PROXY_COMMAND",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-];
 
 /// A repository, and the folder from which its settings name files.
 struct NamingRepository {
@@ -305,41 +287,13 @@ impl NamingSettings<'_> {
         }
     }
 
-    /// Adds the files that a line for a shell may start: each of its words that is one, whatever stands around it, from
-    /// the folder itself and from those that the line names.
+    /// Adds the files that a line for a shell may start.
     fn add_line(&self, places: &mut Places, line: &str, whole: PathBuf) {
-        let is_plain = |it: char| it.is_alphanumeric() || "/._-+@%~^".contains(it);
-        let parts = line
-            .split(|it| !is_plain(it))
-            .filter(|word| !word.is_empty());
-        let words = shlex::split(line).unwrap_or_default();
-        let words: BTreeSet<&str> = words
-            .iter()
-            .map(String::as_str)
-            .chain(parts)
-            .take(WORDS + 1)
-            .collect();
-        if words.len() > WORDS {
-            return self.note(places);
-        }
-        let paths = words.iter().filter_map(|word| expanded(word, self.work));
-        // A variable may stand for the folder.
-        let cut = words
-            .iter()
-            .map(|word| self.work.join(word.trim_start_matches('/')));
-        let paths: Vec<PathBuf> = paths.chain(cut).chain([whole]).collect();
-        let below = |folder: &PathBuf| {
-            folder.starts_with(self.work) && folder != self.work && folder.is_dir()
-        };
-        let folders = paths.iter().filter(|path| below(path));
-        let inner = folders.flat_map(|folder| words.iter().map(move |word| folder.join(word)));
-        // An interpreter takes a folder for the file in it that begins the program.
-        let mains = paths.iter().filter(|path| below(path));
-        let mains = mains.flat_map(|folder| MAINS.map(|main| folder.join(main)));
-        for path in inner.chain(mains).chain(paths.iter().cloned()) {
-            if path.is_file() {
-                add_file(places, &path, self.writable);
-            }
+        match started_files(line, self.work, whole) {
+            Some(files) => files
+                .iter()
+                .for_each(|file| add_file(places, file, self.writable)),
+            None => self.note(places),
         }
     }
 }
@@ -349,54 +303,6 @@ fn add_modules(places: &mut Places, text: &str, work: &Path, writable: &[PathBuf
     for path in modules(text, work) {
         add_file(places, &path, writable);
     }
-}
-
-/// The files and folders in which the interpreter would find the modules that a text starts, from a folder: of Python those
-/// behind `-m`, of Node and Ruby those behind `-r`.
-fn modules(text: &str, work: &Path) -> Vec<PathBuf> {
-    let is_plain = |it: char| it.is_alphanumeric() || "-_./".contains(it);
-    let words = text.split(|it| !is_plain(it)).filter(|it| !it.is_empty());
-    let words: Vec<&str> = words.collect();
-    let mut found = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        let before = &words[at.saturating_sub(BEFORE)..at];
-        let runs = |name: &str| before.iter().any(|it| it.to_lowercase().contains(name));
-        let (letter, ends): (_, &[&str]) = match () {
-            () if runs("python") => ("m", &["py"]),
-            () if runs("node") || runs("ruby") => ("r", &["js", "cjs", "mjs", "rb"]),
-            () => continue,
-        };
-        // Letters of other options may stand before it, and the name right behind it.
-        let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
-        let behind = letters
-            .and_then(|it| it.split_once(letter))
-            .map(|(_, name)| name);
-        let module = match behind {
-            Some("") => words.get(at + 1).copied(),
-            Some(name) => Some(name),
-            None if *word == "--require" || *word == "--import" => words.get(at + 1).copied(),
-            None => None,
-        };
-        let Some(module) = module.filter(|it| !it.starts_with('-')) else {
-            continue;
-        };
-        let module = module.strip_prefix("./").unwrap_or(module);
-        let path = match letter {
-            "m" => work.join(module.split('.').next().unwrap_or(module)),
-            _ => work.join(module),
-        };
-        found.extend(ends.iter().map(|end| path.with_extension(end)));
-        found.push(path);
-    }
-    found
-}
-
-/// Whether a line for a shell begins a word with a pattern, or a search in other folders, behind which nobody knows what
-/// is started.
-fn has_pattern(line: &str) -> bool {
-    let words = shlex::split(line).unwrap_or_default();
-    let is_open = |word: &String| word.starts_with("PATH=") || word.contains(['*', '?', '[']);
-    words.iter().any(is_open)
 }
 
 /// Adds the links in a folder of hooks, and the modules that its hooks start.
@@ -428,92 +334,6 @@ fn add_links_in(hooks: &Path, work: &Path, places: &mut Places, writable: &[Path
 
 fn is_within(path: &Path, writable: &[PathBuf]) -> bool {
     writable.iter().any(|folder| path.starts_with(folder))
-}
-
-/// A path of a setting, from a folder. None if it cannot be told.
-fn expanded(value: &str, from: &Path) -> Option<PathBuf> {
-    // What is no text may be any path.
-    if value.contains('\u{fffd}') {
-        return None;
-    }
-    if let Some(below) = value.strip_prefix("%(prefix)/") {
-        let places: Vec<PathBuf> = prefixes().iter().map(|prefix| prefix.join(below)).collect();
-        let there = places.iter().find(|path| path.exists());
-        return there.or(places.first()).cloned();
-    }
-    let Some(rest) = value.strip_prefix('~') else {
-        return Some(from.join(value));
-    };
-    let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
-    let home = match user {
-        "" => home(),
-        user => home_of(user),
-    };
-    Some(home?.join(below))
-}
-
-/// The folders in which Git may be installed. What is found in `PATH` may only start it.
-fn prefixes() -> &'static [PathBuf] {
-    static PREFIXES: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    PREFIXES.get_or_init(|| {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let programs = env::split_paths(&path).map(|folder| folder.join("git"));
-        let real = programs.filter_map(|program| canonical(&program).ok());
-        let found = real.filter_map(|program| Some(program.parent()?.parent()?.to_owned()));
-        let usual = ["/usr", "/usr/local"].map(PathBuf::from);
-        let all: BTreeSet<PathBuf> = found.chain(usual).collect();
-        all.into_iter().collect()
-    })
-}
-
-/// The settings of the user and of the system, which hold for every repository.
-fn of_the_user() -> impl Iterator<Item = PathBuf> {
-    let homes = homes().into_iter();
-    let usual = homes.flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
-    let named = |name: &str| env::var_os(name).map(PathBuf::from);
-    let all = [
-        named("XDG_CONFIG_HOME").map(|config| config.join("git/config")),
-        named("GIT_CONFIG_GLOBAL"),
-        named("GIT_CONFIG_SYSTEM"),
-        Some("/etc/gitconfig".into()),
-    ];
-    let installed = prefixes().iter().map(|prefix| prefix.join("etc/gitconfig"));
-    usual.chain(all.into_iter().flatten()).chain(installed)
-}
-
-/// The settings that variables hold, and whether these are all.
-fn of_variables(value: impl Fn(&str) -> Option<OsString>) -> (Vec<GitSetting>, bool) {
-    let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
-    let count = text("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
-    let count: usize = count.unwrap_or(0);
-    let mut numbered: Vec<(String, String)> = Vec::new();
-    for at in 0..count.min(FILES) {
-        let key = text(&format!("GIT_CONFIG_KEY_{at}"));
-        numbered.extend(key.zip(text(&format!("GIT_CONFIG_VALUE_{at}"))));
-    }
-    let words = text("GIT_CONFIG_PARAMETERS").and_then(|line| shlex::split(&line));
-    let pairs = words.into_iter().flatten().filter_map(|word| {
-        let (key, value) = word.split_once('=')?;
-        Some((key.to_owned(), value.to_owned()))
-    });
-    let programs = PROGRAMS
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), text(name)?)));
-    let all = numbered.into_iter().chain(pairs).chain(programs);
-    let all = all.map(|(key, value)| GitSetting {
-        key: without_middle(&key),
-        value,
-    });
-    (all.collect(), count <= FILES)
-}
-
-/// A key as settings of files have it: in lower case, without what stands between section and name.
-fn without_middle(key: &str) -> String {
-    let key = key.to_lowercase();
-    match (key.split_once('.'), key.rsplit_once('.')) {
-        (Some((section, _)), Some((_, name))) => format!("{section}.{name}"),
-        _ => key,
-    }
 }
 
 #[cfg(test)]
