@@ -233,7 +233,7 @@ pub fn real_path(opened: &impl AsFolder, by: &Path) -> io::Result<PathBuf> {
         use std::os::fd::AsRawFd;
         match std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => real_path_by(opened, by),
-            told => told,
+            known => known,
         }
     }
 }
