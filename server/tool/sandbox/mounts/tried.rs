@@ -76,8 +76,10 @@ impl Trial {
                 let mut read = both.map(|path| open(path, plain | OFlags::RDONLY, Mode::empty()));
                 read.all(is_refused)
             }
-            Self::Write if path.is_dir() => !can_make_in(path),
-            Self::Write => is_refused(open(path, plain | OFlags::WRONLY, Mode::empty())),
+            Self::Write => match make_in(path) {
+                Err(Errno::NOTDIR) => is_refused(open(path, plain | OFlags::WRONLY, Mode::empty())),
+                made => is_refused(made),
+            },
             // Where this is allowed, the folder is in use by what lies in it.
             Self::Remove => is_refused(rmdir(path)),
             Self::Make => {
@@ -100,17 +102,17 @@ impl Trial {
                 let reached = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop);
                 reached.is_err_and(|error| Errno::from_io_error(&error) == Some(Errno::PERM))
             }
-            Self::Open => can_make_in(path),
+            Self::Open => make_in(path) == Ok(true),
         }
     }
 }
 
-/// Whether a file can be made in a folder; it is taken away again.
-fn can_make_in(folder: &Path) -> bool {
+/// Makes a file in a folder, and returns whether it could be taken away again.
+fn make_in(folder: &Path) -> Result<bool, Errno> {
     let path = folder.join(format!(".aside-{}", process::id()));
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let made = open(&path, flags, Mode::RUSR | Mode::WUSR);
-    made.is_ok() && unlink(&path).is_ok()
+    drop(open(&path, flags, Mode::RUSR | Mode::WUSR)?);
+    Ok(unlink(&path).is_ok())
 }
 
 /// Whether another folder cannot take the place of what lies at a path, and that its place.
@@ -128,15 +130,17 @@ fn cannot_exchange(path: &Path) -> bool {
     exchanged == Err(Errno::PERM)
 }
 
-/// Whether something was refused, or had nothing to work on. Any other error tells nothing.
+/// Whether something was refused, or had nothing to work on, as in a Unix socket, which nobody can open. Any other error
+/// tells nothing.
 fn is_refused<T>(done: Result<T, Errno>) -> bool {
-    const REFUSALS: [Errno; 6] = [
+    const REFUSALS: [Errno; 7] = [
         Errno::PERM,
         Errno::ACCESS,
         Errno::ROFS,
         Errno::NOENT,
         Errno::NOTDIR,
         Errno::LOOP,
+        Errno::OPNOTSUPP,
     ];
     done.is_err_and(|error| REFUSALS.contains(&error))
 }
