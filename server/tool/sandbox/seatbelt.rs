@@ -61,6 +61,9 @@ const BASE: &str = r#"(version 1)
  (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (subpath "/dev/fd"))
 "#;
 
+/// Any folders in a pattern. A dot may not fit a line break, which a name can have.
+const FOLDERS: &str = "([^/]+/)*";
+
 /// Rules for a command that may use the network: no Unix socket but the one that resolves names.
 const NETWORK: &str = r#"(allow network-outbound (remote ip "*:*"))
 (allow network-inbound (local ip "*:*"))
@@ -148,7 +151,7 @@ pub(crate) fn opened(private: &Path, proxy: Option<u16>) -> Result<String, PathB
 fn table(root: &Path, quoted: &str) -> String {
     let names = all_places().map(table_name);
     let names = grouped(names.collect());
-    let within = format!("^{}/(.*/)?", spelled(root));
+    let within = format!("^{}/{FOLDERS}", spelled(root));
     let packages = format!("({})", package_names().map(exactly).join("|"));
     let mut text = String::new();
     let all = names.iter().map(|it| format!("{within}{it}(/|$)"));
@@ -160,7 +163,7 @@ fn table(root: &Path, quoted: &str) -> String {
     );
     let inner: Vec<String> = names
         .iter()
-        .map(|it| format!(" (regex #\"{within}{it}/(.*/)?{packages}/\")\n"))
+        .map(|it| format!(" (regex #\"{within}{it}/{FOLDERS}{packages}/\")\n"))
         .collect();
     let inner = inner.concat();
     let _ = writeln!(

@@ -60,6 +60,7 @@ fn macos_reads_a_profile_as_it_is_meant() {
         ("mkdir .git", false),
         ("mkdir sub/.Git", false),
         ("ln ../outside hard", false),
+        ("mkdir 'a\nb' 'a\nb/.git'", false),
         ("echo x >s; chmod u+s s", false),
         ("kill -0 $PPID", false),
     ] {

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use aside_base::secrets::names;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{Searcher, sinks::Bytes};
+use grep_searcher::{SearcherBuilder, sinks::Bytes};
 
 use super::*;
 use crate::sandbox::layout::ReadOnlyPlace;
@@ -110,7 +110,8 @@ impl Filter {
                     found = true;
                     Ok(false)
                 });
-                let mut searcher = Searcher::new();
+                // A path is one text, with line breaks in it.
+                let mut searcher = SearcherBuilder::new().multi_line(true).build();
                 searcher
                     .search_slice(&**matcher, path.as_bytes(), sink)
                     .unwrap();
@@ -286,6 +287,21 @@ fn every_name_of_the_table_is_closed_in_other_letters() {
             let other = format!("{}/x", other.to_uppercase().replace("/W/A", "/w/a"));
             assert!(!allows(&rules, "file-write-create", &other), "{other}");
         }
+    }
+}
+
+#[test]
+fn a_line_break_in_a_name_opens_nothing() {
+    let rules = rules_of(&layout(&["/w"], &[], &[]));
+    for path in [
+        "/w/a\nb/.git/config",
+        "/w/a/\n/.vscode",
+        "/w/.git/a\nb/node_modules/c",
+    ] {
+        assert!(!allows(&rules, "file-write-create", path), "{path:?}");
+    }
+    for path in ["/w/a\nb/c", "/w/a\nb/node_modules/.git"] {
+        assert!(allows(&rules, "file-write-create", path), "{path:?}");
     }
 }
 
