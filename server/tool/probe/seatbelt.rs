@@ -59,12 +59,17 @@ echo x >"$1/outside/made"; echo x >>"$1/outside/kept"
 echo x >>.git/config; echo x >>.GIT/config; rm -f .git/config; mv .git moved; rm -rf .git
 echo x >x; mv -f x .git/config; mv -f x sub/.npmrc; mv -f x "$1/outside/kept"
 mkdir .hg .HG .vſcode sub/.husky; ln -s /etc .idea; echo x >new.bazelrc
+mkdir 'odd
+name' 'odd
+name/.hg'
 mv sub other; rmdir sub; echo x >>named/hook; mv named other
-ln "$1/own/secret" hard; ln .git/config hard
+ln "$1/own/secret" hard; ln .git/config hard; echo x >single; ln single hard
+cp -c "$1/own/secret" clone; cat clone
 echo x >setuid; chmod 4755 setuid; chmod u+s setuid
 kill -0 "$2" && echo '-- signals --'
 [ -u /bin/ps ] && /bin/ps -p "$2" >/dev/null && echo '-- privileges --'
 /bin/launchctl submit -l "$3" -- /usr/bin/touch "$1/outside/made" && echo '-- launches --'
+/bin/launchctl setenv "$3" x && echo '-- variables --'
 echo x >/tmp/"$3" && echo '-- shares --'
 echo x >"$TMPDIR/private" && mkdir -p node_modules/a/.git && echo x >plain && mv plain made && (exit 7)
 [ $? = 7 ] && [ -f "$TMPDIR/private" ] && echo '-- ended --'
@@ -236,6 +241,7 @@ impl TrialGround {
             .and(Trial::Exchange, root.join("named"))
             .and(Trial::Exchange, root.join("sub"))
             .and(Trial::Make, root.join("sub/.Svn"))
+            .and(Trial::Clone, self.path.join("outside"))
             .and(Trial::Read, self.path.join("own/secret"))
             .and(Trial::Socket, root.join("s"))
             .and(Trial::Open, &root);
@@ -269,8 +275,8 @@ impl TrialGround {
         let is = |inner: &str| fs::symlink_metadata(self.path.join(inner)).is_ok();
         let was =
             |inner: &str| fs::read(self.path.join(inner)).is_ok_and(|it| it == KEPT.as_bytes());
-        let has_one_name =
-            |inner: &str| fs::metadata(self.path.join(inner)).is_ok_and(|about| about.nlink() == 1);
+        let has_twin =
+            |inner: &str| fs::metadata(self.path.join(inner)).is_ok_and(|about| about.nlink() > 1);
         let is_setuid = fs::metadata(self.path.join("w/setuid"))
             .is_ok_and(|about| about.permissions().mode() & 0o6000 != 0);
         let made = [
@@ -280,7 +286,9 @@ impl TrialGround {
             "sub/.husky",
             ".idea",
             "new.bazelrc",
+            "odd\nname/.hg",
         ];
+        let linked = ["own/secret", "w/.git/config", "w/single"];
         let leaks = [
             (output.contains(SECRET), "can read hidden files"),
             (
@@ -295,16 +303,17 @@ impl TrialGround {
                 made.iter().any(|name| is(&format!("w/{name}"))),
                 "can make protected files",
             ),
-            (
-                !has_one_name("own/secret") || !has_one_name("w/.git/config"),
-                "can make hard links of files that it cannot write",
-            ),
+            (linked.into_iter().any(has_twin), "can make hard links"),
             (is_setuid, "can make setuid programs"),
             (output.contains("-- signals --"), "can end programs outside"),
             (output.contains("-- privileges --"), "can get privileges"),
             (
                 output.contains("-- launches --"),
                 "can start programs outside",
+            ),
+            (
+                output.contains("-- variables --"),
+                "can set variables of programs outside",
             ),
             (output.contains("-- shares --"), "can write in /tmp"),
             (self.port.accept().is_ok(), "has a network"),
@@ -323,16 +332,18 @@ impl TrialGround {
     /// Takes away what is left if something did work.
     async fn clear(self, holder: &Path) {
         let _ = fs::remove_file(Path::new("/tmp").join(&self.job));
-        let remove = Quiet {
-            program: "/bin/launchctl".into(),
-            args: vec!["remove".into(), self.job.clone().into()],
-            cwd: self.path.clone(),
-            env: Vec::new(),
-            time: TIME,
-            most: MOST,
-            walls: None,
-        };
-        let _ = read_quietly(remove, holder).await;
+        for undo in ["remove", "unsetenv"] {
+            let undo = Quiet {
+                program: "/bin/launchctl".into(),
+                args: vec![undo.into(), self.job.clone().into()],
+                cwd: self.path.clone(),
+                env: Vec::new(),
+                time: TIME,
+                most: MOST,
+                walls: None,
+            };
+            let _ = read_quietly(undo, holder).await;
+        }
         let _ = self.folder.close();
     }
 }

@@ -36,11 +36,13 @@ pub(crate) const DATA: &str = "/System/Volumes/Data";
 
 /// Rules that every command has. Mach services are programs that act for others, so that each one is a way out: only
 /// those are here that look up users, name their temporary folder, and take lines for the log. launchd itself starts
-/// nothing for anybody who is confined.
+/// nothing for anybody who is confined. The default does not reach some operations, as looks into other processes: the
+/// first version of the language allows them until a rule denies them by name.
 const BASE: &str = r#"(version 1)
 (deny default)
 (allow process-exec* process-fork)
 (allow signal (target same-sandbox))
+(deny process-info*)
 (allow process-info* (target same-sandbox))
 (allow sysctl-read)
 (allow sysctl-write (sysctl-name "kern.grade_cputype"))
@@ -78,8 +80,10 @@ const NETWORK: &str = r#"(allow network-outbound (remote ip "*:*"))
  (global-name "com.apple.trustd.agent"))
 "#;
 
-/// Rules that no other takes back: a program that others start with their own rights is not made.
-const LAST: &str = "(deny file-write-setugid)\n";
+/// Rules that no other takes back: a program that others start with their own rights is not made, nor a second name of a
+/// file, nor a clone of a folder. Nothing is asked for what lies in a folder that is cloned, so that what is hidden there
+/// could be read in the clone. The default does not reach the last two.
+const LAST: &str = "(deny file-write-setugid)\n(deny file-link)\n(deny file-clone (vnode-type DIRECTORY))\n";
 
 /// The profile of a command.
 ///

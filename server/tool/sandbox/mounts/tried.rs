@@ -3,6 +3,7 @@
 
 use std::{
     ffi::OsStr,
+    fs,
     net::{Ipv4Addr, TcpStream},
     os::unix::{ffi::OsStrExt, net::UnixStream},
     path::{Path, PathBuf},
@@ -10,7 +11,10 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, RenameFlags, mkdir, open, renameat_with, rmdir, unlink},
+    fs::{
+        CWD, CloneFlags, Mode, OFlags, RenameFlags, fclonefileat, mkdir, open, renameat_with,
+        rmdir, unlink,
+    },
     io::Errno,
 };
 
@@ -32,6 +36,8 @@ pub(crate) enum Trial {
     Make,
     /// Exchanging it with another folder fails.
     Exchange,
+    /// Cloning the folder at once, with all that lies in it, fails.
+    Clone,
     /// No Unix socket there answers.
     Socket,
     /// No port of this machine answers; the path is its number.
@@ -45,12 +51,13 @@ pub(crate) enum Trial {
 pub(crate) struct MeantMounts(Vec<(Trial, PathBuf)>);
 
 impl Trial {
-    const ALL: [(Self, &'static str); 8] = [
+    const ALL: [(Self, &'static str); 9] = [
         (Self::Read, "read"),
         (Self::Write, "write"),
         (Self::Remove, "remove"),
         (Self::Make, "make"),
         (Self::Exchange, "exchange"),
+        (Self::Clone, "clone"),
         (Self::Socket, "socket"),
         (Self::Port, "port"),
         (Self::Open, "open"),
@@ -90,6 +97,7 @@ impl Trial {
                 made == Err(Errno::PERM)
             }
             Self::Exchange => cannot_exchange(path),
+            Self::Clone => cannot_clone(path),
             Self::Socket => {
                 let reached = UnixStream::connect(path).map(drop);
                 reached.is_err_and(|error| Errno::from_io_error(&error) == Some(Errno::PERM))
@@ -113,6 +121,21 @@ fn make_in(folder: &Path) -> Result<bool, Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     drop(open(&path, flags, Mode::RUSR | Mode::WUSR)?);
     Ok(unlink(&path).is_ok())
+}
+
+/// Whether a folder cannot be cloned into the working directory at once.
+fn cannot_clone(folder: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(opened) = open(folder, flags, Mode::empty()) else {
+        return false;
+    };
+    let clone = format!(".aside-{}", process::id());
+    let cloned = fclonefileat(&opened, CWD, clone.as_str(), CloneFlags::empty());
+    if cloned.is_ok() {
+        let _ = fs::remove_dir_all(&clone);
+    }
+    // A disk that clones nothing says so.
+    matches!(cloned, Err(Errno::PERM | Errno::NOTSUP))
 }
 
 /// Whether another folder cannot take the place of what lies at a path, and that its place.

@@ -48,7 +48,7 @@ fn macos_reads_a_profile_as_it_is_meant() {
     check(&profile(&networked).unwrap(), "echo x >made", true);
     for (script, works) in [
         ("echo x >a && mkdir b && mv a b/a && rm -r b", true),
-        ("echo x >a && cp a c && rm a c", true),
+        ("echo x >a && cp a c && cp -c a d && rm a c d", true),
         ("echo x >../private/a && echo x >/dev/null && id -un", true),
         ("mkdir -p node_modules/a/.git", true),
         ("cat ../outside", true),
@@ -60,6 +60,8 @@ fn macos_reads_a_profile_as_it_is_meant() {
         ("mkdir .git", false),
         ("mkdir sub/.Git", false),
         ("ln ../outside hard", false),
+        ("echo x >a; ln a hard", false),
+        ("cp -c ../hidden/a clone", false),
         ("mkdir 'a\nb' 'a\nb/.git'", false),
         ("echo x >s; chmod u+s s", false),
         ("kill -0 $PPID", false),
@@ -79,6 +81,7 @@ fn trials_come_through_whole_or_not_at_all_and_tell_what_is_open() {
         (Trial::Write, path.to_owned()),
         (Trial::Remove, path.to_owned()),
         (Trial::Make, path.join("b")),
+        (Trial::Clone, path.to_owned()),
     ];
     for (trial, path) in open {
         let meant = MeantMounts::default().and(trial, &path);

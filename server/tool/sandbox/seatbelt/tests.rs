@@ -9,6 +9,16 @@ use grep_searcher::{SearcherBuilder, sinks::Bytes};
 use super::*;
 use crate::sandbox::layout::ReadOnlyPlace;
 
+/// Operations that the first version of the language allows until a rule denies them by name.
+const BEYOND_DEFAULT: [&str; 6] = [
+    "file-clone",
+    "file-link",
+    "file-map-executable",
+    "file-test-existence",
+    "process-info-pidinfo",
+    "process-info-setcontrol",
+];
+
 /// A word, a string or a list of a profile.
 #[derive(Debug)]
 enum Part {
@@ -72,6 +82,8 @@ enum Filter {
     Subpath(String),
     Literal(String),
     Regex(Box<RegexMatcher>),
+    /// Of folders, whose paths end in a slash where a test means them.
+    Folder,
     /// Of other things than paths.
     Other,
 }
@@ -88,6 +100,7 @@ impl Filter {
         match (word.as_str(), rest) {
             ("require-all", _) => Self::All(inner()),
             ("require-any", _) => Self::Any(inner()),
+            ("vnode-type", [Part::Word(kind)]) if kind == "DIRECTORY" => Self::Folder,
             ("subpath", [Part::Text(path)]) => Self::Subpath(path.clone()),
             ("literal", [Part::Text(path)]) => Self::Literal(path.clone()),
             ("regex", [Part::Text(pattern)]) => {
@@ -104,6 +117,7 @@ impl Filter {
             Self::Any(all) => all.iter().any(|it| it.fits(path)),
             Self::Subpath(above) => Path::new(path).starts_with(above),
             Self::Literal(literal) => path == literal,
+            Self::Folder => path.ends_with('/'),
             Self::Regex(matcher) => {
                 let mut found = false;
                 let sink = Bytes(|_, _| {
@@ -147,10 +161,12 @@ fn rules(profile: &str) -> Vec<Rule> {
 
 /// Whether the last rule that fits allows it.
 fn allows(rules: &[Rule], operation: &str, path: &str) -> bool {
-    let covers = |it: &String| {
-        it == "default" || it == operation || {
+    let is_beyond = BEYOND_DEFAULT.contains(&operation);
+    let covers = |it: &String| match it.as_str() {
+        "default" => !is_beyond,
+        it => {
             let start = it.strip_suffix('*');
-            start.is_some_and(|start| operation.starts_with(start))
+            it == operation || start.is_some_and(|start| operation.starts_with(start))
         }
     };
     let mut fitting = rules.iter().rev().filter(|Rule(_, operations, filters)| {
@@ -159,7 +175,7 @@ fn allows(rules: &[Rule], operation: &str, path: &str) -> bool {
     });
     fitting
         .next()
-        .is_some_and(|Rule(is_allowed, ..)| *is_allowed)
+        .map_or(is_beyond, |Rule(is_allowed, ..)| *is_allowed)
 }
 
 fn layout(writable: &[&str], protected: &[&str], hidden: &[&str]) -> Layout {
@@ -302,6 +318,32 @@ fn a_line_break_in_a_name_opens_nothing() {
     }
     for path in ["/w/a\nb/c", "/w/a\nb/node_modules/.git"] {
         assert!(allows(&rules, "file-write-create", path), "{path:?}");
+    }
+}
+
+#[test]
+fn what_the_default_does_not_reach_is_closed_by_name() {
+    let text = profile(&layout(&["/w"], &[], &["/h/.ssh"])).unwrap();
+    let further = opened(Path::new("/t"), None).unwrap();
+    for text in [text.clone(), format!("{text}{further}")] {
+        let rules = rules(&text);
+        // A clone of a folder has all that lies in it, and a file is read for one.
+        for (operation, path, is_open) in [
+            ("file-link", "/w/a", false),
+            ("file-link", "/t/a", false),
+            ("file-clone", "/h/", false),
+            ("file-clone", "/w/sub/", false),
+            ("file-clone", "/w/a", true),
+            ("file-read-data", "/h/.ssh/id", false),
+            ("process-info-pidinfo", "", false),
+            ("process-info-setcontrol", "", false),
+        ] {
+            assert_eq!(
+                allows(&rules, operation, path),
+                is_open,
+                "{operation} {path}"
+            );
+        }
     }
 }
 
