@@ -24,6 +24,9 @@ use rustix::{
 /// Maximum size in bytes of an extended attribute, and of the list of them, on Linux.
 const ATTRIBUTES: usize = 64 << 10;
 
+/// Extended attributes that macOS gives files by itself, and lets no program give.
+const OF_SYSTEM: [&[u8]; 2] = [b"com.apple.provenance", b"com.apple.macl"];
+
 /// Flags for opening a file of an unknown type: without waiting, and without becoming the terminal of this process.
 pub(super) const CAUTIOUS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
@@ -237,7 +240,7 @@ pub struct Likeness {
     owner: u32,
     group: u32,
     mode: u32,
-    /// Extended attributes by name, lists of access rights among them.
+    /// Extended attributes by name, lists of access rights among them, but for those that no program can give.
     attributes: BTreeMap<CString, Vec<u8>>,
 }
 
@@ -293,7 +296,7 @@ impl Likeness {
     }
 }
 
-/// The extended attributes of a file; none where the file system has none.
+/// The extended attributes of a file but for those that no program can give; none where the file system has none.
 fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
     let mut list = vec![0; ATTRIBUTES];
     let length = match fs::flistxattr(file, &mut list[..]) {
@@ -302,7 +305,8 @@ fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
         Err(error) => return Err(error.into()),
     };
     let mut attributes = BTreeMap::new();
-    for name in list[..length].split(|byte| *byte == 0) {
+    let names = list[..length].split(|byte| *byte == 0);
+    for name in names.filter(|name| !OF_SYSTEM.contains(name)) {
         if let Ok(name) = CString::new(name)
             && !name.is_empty()
         {
