@@ -75,6 +75,20 @@ test('nothing is fetched without a yes', { absent = true }, function()
   T.equal(vim.fn.filereadable(require('aside.server').kept()), 0)
 end)
 
+--- Writes the checksums of a release anew.
+local function sums(folder, name)
+  local done = vim.system({ 'sh', '-c', 'sha256sum "$1" >SHA256SUMS', 'sh', name }, { cwd = folder }):wait()
+  assert(done.code == 0)
+end
+
+--- Puts something else into the archive of a release: what a script makes.
+local function packs(folder, name, commands)
+  local packed = ('mkdir -p aside-0.0.0/bin && (cd aside-0.0.0 && %s) && tar -czf "$1" aside-0.0.0'):format(commands)
+  local done = vim.system({ 'sh', '-c', packed, 'sh', name }, { cwd = folder, text = true }):wait()
+  assert(done.code == 0, done.stderr)
+  sums(folder, name)
+end
+
 --- What is wrong with a release, and what is said of it.
 local wrong = {
   ['is changed on its way'] = {
@@ -89,6 +103,23 @@ local wrong = {
   ['lacks the file'] = {
     function(folder, name) vim.fn.delete(folder .. '/' .. name) end,
     'was not fetched: curl ended with code 37',
+    YES,
+  },
+  ['has two checksums for the file'] = {
+    function(folder, name) vim.fn.writefile({ ('0'):rep(64) .. '  ' .. name }, folder .. '/SHA256SUMS', 'a') end,
+    'the release has more than one checksum for aside-',
+  },
+  ['has something else that is called so'] = {
+    function(folder, name) packs(folder, name, 'echo "echo aside 1" >bin/aside-other') end,
+    'has no program in it',
+    YES,
+  },
+  ['is no archive'] = {
+    function(folder, name)
+      vim.fn.writefile({ 'x' }, folder .. '/' .. name)
+      sums(folder, name)
+    end,
+    'was not unpacked: tar ended with code',
     YES,
   },
   ['has no checksums'] = { function(folder) vim.fn.delete(folder .. '/SHA256SUMS') end, 'SHA256SUMS was not fetched' },
@@ -106,14 +137,8 @@ test('a program that does not run is not kept, and the one before stays', { abse
   local kept = require('aside.server').kept()
   assert(install(release(), YES))
   local before = T.text(kept)
-  local installed, said = install(
-    release(function(folder, name)
-      local again = [[mkdir -p aside-0.0.0/bin && echo exit 1 >aside-0.0.0/bin/aside && tar -czf "$1" aside-0.0.0 &&
-        sha256sum "$1" >SHA256SUMS]]
-      vim.system({ 'sh', '-c', again, 'sh', name }, { cwd = folder }):wait()
-    end),
-    YES
-  )
+  local installed, said =
+    install(release(function(folder, name) packs(folder, name, 'echo exit 1 >bin/aside') end), YES)
   T.equal(installed, false)
   T.has(said, 'does not run here')
   T.equal(T.text(kept), before)
@@ -127,6 +152,75 @@ test('an address that is not safe is refused before anything is asked', { absent
   end
   vim.cmd('Aside install')
   T.has(T.said[#T.said], 'there is no address of a release')
+end)
+
+test('a link in place of the program is not followed', { absent = true }, function()
+  local mine = vim.fn.tempname()
+  vim.fn.writefile({ '#!/bin/sh', 'echo aside 1' }, mine)
+  vim.uv.fs_chmod(mine, 384) -- 0600
+  for _, commands in ipairs({ 'ln -s %s bin/aside', 'rmdir bin && mkdir bin.d && cp %s bin.d/aside && ln -s bin.d bin' }) do
+    local folder = release(function(folder, name) packs(folder, name, commands:format(mine)) end)
+    local installed, said = install(folder, YES)
+    T.equal(installed, false)
+    T.has(said, 'has no program in it')
+  end
+  T.equal(vim.uv.fs_stat(mine).mode % 512, 384)
+end)
+
+test('a folder is no pattern, and nothing but the program is left', { absent = true }, function()
+  local tempname = vim.fn.tempname
+  vim.fn.tempname = function() return tempname() .. " [a]{b}* $x 'ü" end
+  local folder = release()
+  local done, installed = pcall(install, folder, YES)
+  vim.fn.tempname = tempname
+  T.equal({ done, installed }, { true, true })
+  local names = {}
+  for name in vim.fs.dir(vim.fs.dirname(require('aside.server').kept())) do
+    names[#names + 1] = name
+  end
+  T.equal(names, { 'aside' })
+end)
+
+test('a password in an address is neither shown nor logged', { absent = true }, function()
+  local _, said = install('https://user:pass@word@localhost:1/[v1]')
+  T.has(said, 'https://localhost:1/[v1]/SHA256SUMS was not fetched')
+  T.lacks(said .. table.concat(T.said), 'word')
+end)
+
+--- Has something else run in place of curl.
+---@param lines string[]?
+local function without_curl(lines)
+  away_from_path()
+  local curl = vim.env.PATH .. '/curl'
+  vim.fn.delete(curl)
+  if lines then
+    vim.fn.writefile(lines, curl)
+    vim.uv.fs_chmod(curl, 493)
+  end
+end
+
+test('a program that is missing is named', { absent = true }, function()
+  local folder = release()
+  without_curl()
+  local over = false
+  require('aside.install').run(folder, function() over = true end)
+  vim.env.PATH = path
+  T.wait('it ended', function() return over end)
+  T.has(T.text(require('aside.log').path), 'there is no program curl on PATH; install it')
+end)
+
+test('a download ends with Neovim', { absent = true }, function()
+  local folder = release()
+  local pid = folder .. '/pid'
+  without_curl({ '#!/bin/sh', 'echo $$ >' .. pid, ('exec %s 600'):format(vim.fn.exepath('sleep')) })
+  local over = false
+  require('aside.install').run(folder, function() over = true end)
+  vim.env.PATH = path
+  T.wait('curl runs', function() return vim.fn.getfsize(pid) > 0 end)
+  vim.api.nvim_exec_autocmds('VimLeavePre', {})
+  T.wait('it ended', function() return over end)
+  T.has(T.text(require('aside.log').path), 'curl ended with signal 15')
+  T.equal(vim.uv.kill(tonumber(T.text(pid)), 0), nil)
 end)
 
 test('every target of the packages is one that can be installed', {}, function()

@@ -19,24 +19,36 @@ local DIGESTS = { { 'sha256sum' }, { 'shasum', '-a', '256' }, { 'certutil', '-ha
 --- The mode of folders into which nobody else looks.
 local PRIVATE = '0o700'
 
---- What a download may take, in seconds and bytes.
-local PATIENCE, LIMIT = '600', '100000000'
+--- What a download may take, in seconds, and how many bytes an archive and its checksums may have.
+local PATIENCE, ARCHIVE, SUMS = '600', '100000000', '1000000'
 
 --- Runs a program to its end while Neovim goes on, and fails with what it said. Within a coroutine alone.
 ---@param command string[]
 ---@param what string what it is for, as what failed
+---@param advice string what to do about it
 ---@return string printed
-local function run(command, what)
+local function run(command, what, advice)
+  if vim.fn.executable(command[1]) == 0 then
+    error(('%s: there is no program %s on PATH; install it, and try again'):format(what, command[1]), 0)
+  end
   local me = coroutine.running()
   local function ended(done)
     vim.schedule(function() coroutine.resume(me, done) end)
   end
-  local started, why = pcall(vim.system, command, { text = true }, ended)
-  if not started then error(('%s: %s'):format(what, why), 0) end
+  local started, process = pcall(vim.system, command, { text = true }, ended)
+  if not started then error(('%s: %s'):format(what, server.reason(process)), 0) end
+  -- Else it would go on after Neovim, and write into a folder that is gone.
+  local leaves = vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() process:kill('sigterm') end })
   local done = coroutine.yield() ---@type vim.SystemCompleted
-  if done.code ~= 0 then
+  pcall(vim.api.nvim_del_autocmd, leaves)
+  if done.code ~= 0 or done.signal ~= 0 then
     local said = vim.trim(done.stderr ~= '' and done.stderr or done.stdout or '')
-    error(('%s: %s ended with code %d%s'):format(what, command[1], done.code, said ~= '' and ': ' .. said or ''), 0)
+    -- Of several lines the first one is the cause, and the log has all.
+    if said:find('\n') then log.write(said) end
+    said = said:match('^[^\n]*'):gsub('^%w+: ', ''):gsub('^%(%d+%) ', '')
+    local how = done.code ~= 0 and ('code %d'):format(done.code) or ('signal %d'):format(done.signal)
+    local why = ('%s: %s ended with %s%s'):format(what, command[1], how, said ~= '' and ': ' .. said or '')
+    error(('%s; %s'):format(why, advice), 0)
   end
   return done.stdout or ''
 end
@@ -57,17 +69,26 @@ local function address_of(from)
   if from:find('^https://') then return (from:gsub('/+$', '')) end
   local folder = vim.fn.fnamemodify(from, ':p')
   if vim.fn.isdirectory(folder) == 1 then return vim.uri_from_fname((folder:gsub('(.)[/\\]+$', '%1'))) end
-  error(('%s is neither an address that begins with https:// nor a folder'):format(from), 0)
+  local wrong = '%s is neither an address that begins with https:// nor a folder; give where the files of a release are'
+  error(wrong:format(from), 0)
 end
+
+--- An address as it is shown and logged: without a name and a password, which also make it look like another one's.
+---@param address string
+---@return string
+local function shown(address) return (address:gsub('^(https://)[^/?#]*@', '%1')) end
 
 ---@param address string
 ---@param file string where it goes
-local function fetch(address, file)
-  local bounds = { '--connect-timeout', '30', '--max-time', PATIENCE, '--max-filesize', LIMIT }
+---@param limit string bytes
+local function fetch(address, file, limit)
+  local bounds = { '--connect-timeout', '30', '--max-time', PATIENCE, '--max-filesize', limit }
   local only = { '--proto', '=https,file', '--proto-redir', '=https' }
-  local command = { 'curl', '--fail', '--silent', '--show-error', '--location' }
+  -- What is in brackets is part of the address, and no list of several.
+  local command = { 'curl', '--fail', '--silent', '--show-error', '--location', '--globoff' }
   vim.list_extend(vim.list_extend(command, only), bounds)
-  run(vim.list_extend(command, { '--output', file, address }), ('%s was not fetched'):format(address))
+  local advice = ('check the address, the network and the room in %s, and try again'):format(vim.fs.dirname(file))
+  run(vim.list_extend(command, { '--output', file, address }), ('%s was not fetched'):format(shown(address)), advice)
 end
 
 --- The SHA-256 of a file, in small hexadecimal digits.
@@ -79,14 +100,14 @@ local function digest(file)
       local command = vim.list_extend(vim.deepcopy(program), { file })
       if program[1] == 'certutil' then command[#command + 1] = 'SHA256' end
       -- A name with a backslash has one before its line.
-      for line in run(command, 'the checksum was not computed'):gmatch('[^\r\n]+') do
+      for line in run(command, 'the checksum was not computed', 'try again'):gmatch('[^\r\n]+') do
         local found = line:match('^\\?(%x+)')
         if found and #found == 64 then return found:lower() end
       end
-      error(('the checksum was not computed: %s printed none'):format(program[1]), 0)
+      error(('the checksum was not computed: %s printed none; see what it is'):format(program[1]), 0)
     end
   end
-  error('the checksum was not computed: there is no sha256sum, shasum or certutil', 0)
+  error('the checksum was not computed: there is no sha256sum, shasum or certutil on PATH; install one', 0)
 end
 
 --- The checksum that a release has for a file.
@@ -94,11 +115,17 @@ end
 ---@param name string
 ---@return string
 local function checksum(sums, name)
+  local checksums = {}
   for _, line in ipairs(vim.fn.readfile(sums)) do
     local found, of = line:match('^(%x+) [ *](.+)$')
-    if of == name and #found == 64 then return found:lower() end
+    if of == name and #found == 64 then checksums[found:lower()] = true end
   end
-  error(('the release has no checksum for %s'):format(name), 0)
+  local found, another = next(checksums), nil
+  if found then another = next(checksums, found) end
+  if found and not another then return found end
+  local count = found and 'more than one checksum' or 'no checksum'
+  local wrong = 'the release has %s for %s in its SHA256SUMS; give the address of another release'
+  error(wrong:format(count, name), 0)
 end
 
 --- The archive of this system in a release.
@@ -115,25 +142,54 @@ end
 ---@return string
 local function tar() return vim.fn.has('win32') == 1 and vim.env.SystemRoot .. '\\System32\\tar.exe' or 'tar' end
 
---- Puts a program where it is looked for, if it runs, and at once: what runs from there runs on.
+--- The program in what was unpacked: a file, to which no link leads.
+---@param folder string
+---@return string?
+local function program_in(folder)
+  local function is(kind, path) return (vim.uv.fs_lstat(path) or {}).type == kind end
+  for entry in vim.fs.dir(folder) do
+    local top = vim.fs.joinpath(folder, entry)
+    local bin = vim.fs.joinpath(top, 'bin')
+    local program = vim.fs.joinpath(bin, vim.fs.basename(server.kept()))
+    if entry:find('^aside%-') and is('directory', top) and is('directory', bin) and is('file', program) then
+      return program
+    end
+  end
+end
+
+--- Puts a program where it is looked for, if it runs there, and at once: what runs from there runs on.
 ---@param program string
 ---@return string version
 local function keep(program)
   local place = server.kept()
-  vim.fn.mkdir(vim.fs.dirname(place), 'p', PRIVATE)
+  local folder = vim.fs.dirname(place)
+  local function lacks(why)
+    error(('the program was not put into %s: %s; see to that, and try again'):format(folder, server.reason(why)), 0)
+  end
+  local there, said = pcall(vim.fn.mkdir, folder, 'p', PRIVATE)
+  if not there then lacks(said) end
+  -- Of its own for each Neovim, since several may install.
+  local mine, why = vim.uv.fs_mkdtemp(vim.fs.joinpath(folder, 'new-XXXXXX'))
+  if not mine then return lacks(why) end
+  local beside = vim.fs.joinpath(mine, vim.fs.basename(place))
   vim.uv.fs_chmod(program, 493) -- 0755
-  local version = server.version(program)
-  if not version then error('the program of the release does not run here; build it, as its README says', 0) end
-  local beside = place .. '.new'
-  local copied, why = vim.uv.fs_copyfile(program, beside)
-  if copied then
-    copied, why = vim.uv.fs_rename(beside, place)
+  local version, broken ---@type string?, string?
+  local done
+  done, why = vim.uv.fs_copyfile(program, beside)
+  -- It is tried there, because programs may not run in a folder for what is temporary.
+  if done then
+    version, broken = server.version(beside)
   end
-  if not copied then
-    vim.uv.fs_unlink(beside)
-    error(('the program could not be kept: %s'):format(why), 0)
+  if version then
+    done, why = vim.uv.fs_rename(beside, place)
   end
-  return version
+  vim.fn.delete(mine, 'rf')
+  if not done then lacks(why) end
+  if version then return version end
+  error(
+    ('the program of the release does not run here, in %s: %s; build it, as its README says'):format(folder, broken),
+    0
+  )
 end
 
 --- Asks whether it may be fetched, with what comes from where and goes where. Within a coroutine alone.
@@ -157,19 +213,33 @@ end
 local function install(from, folder)
   local address = address_of(from)
   local sums = vim.fs.joinpath(folder, 'SHA256SUMS')
-  fetch(address .. '/SHA256SUMS', sums)
+  fetch(address .. '/SHA256SUMS', sums, SUMS)
   local name = archive_of(sums)
-  if not may(address, name) then return nil end
+  if not may(shown(address), name) then return nil end
   log.say(('fetching %s'):format(name))
   local archive = vim.fs.joinpath(folder, name)
-  fetch(('%s/%s'):format(address, name), archive)
+  fetch(('%s/%s'):format(address, name), archive, ARCHIVE)
   if digest(archive) ~= checksum(sums, name) then
-    error(('%s is not what the release says: its checksum is another one; nothing was installed'):format(name), 0)
+    local wrong = '%s is not what the release says: its checksum is another one; nothing was installed, so try again'
+    error(wrong:format(name), 0)
   end
-  run({ tar(), '-xf', archive, '-C', folder }, ('%s was not unpacked'):format(name))
-  local program = vim.fn.glob(vim.fs.joinpath(vim.fn.escape(folder, '[]*?'), 'aside-*', 'bin', 'aside*'), true, true)[1]
-  if not program then error(('%s has no program in it'):format(name), 0) end
+  local advice = ('check for gzip and for room in %s, or give the address of another release'):format(folder)
+  run({ tar(), '-xf', archive, '-C', folder }, ('%s was not unpacked'):format(name), advice)
+  local program = program_in(folder)
+  if not program then error(('%s has no program in it; give the address of another release'):format(name), 0) end
   return keep(program)
+end
+
+--- What is said of the program that was installed, and whether it is the one that answers.
+---@param version string
+---@return string
+local function installed(version)
+  local said = ('version %s is in %s'):format(version, server.kept())
+  local found = server.find()
+  if found and found.path ~= server.kept() then
+    return ('%s, but %s comes first, by %s'):format(said, found.path, found.source)
+  end
+  return said .. (require('aside.client').alive() and '; :Aside stop ends the one that runs' or '')
 end
 
 --- Installs the program of a release, after the person was asked.
@@ -184,11 +254,13 @@ function M.run(from, done)
   end
   coroutine.wrap(function()
     local folder = vim.fn.tempname()
-    vim.fn.mkdir(folder, 'p', PRIVATE)
-    local ok, result = pcall(install, from, folder)
+    local ok, result = pcall(vim.fn.mkdir, folder, 'p', PRIVATE)
+    if ok then
+      ok, result = pcall(install, from, folder)
+    end
     vim.fn.delete(folder, 'rf')
     if ok then
-      local said = result and ('version %s is in %s'):format(result, server.kept()) or 'nothing was installed'
+      local said = result and installed(result) or 'nothing was installed'
       log.write(said)
       log.say(said)
     else

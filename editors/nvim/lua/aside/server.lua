@@ -24,22 +24,36 @@ local function real_of(path)
   return real and (is_windows and real:gsub('\\', '/') or real)
 end
 
+--- The code of a program that was ended because it was too slow, as Neovim has it.
+local SLOW = 124
+
 --- Runs a program to its end, which Neovim waits for.
 ---@param command string[]
 ---@param timeout integer milliseconds
 ---@return vim.SystemCompleted
 function M.run(command, timeout)
   local started, process = pcall(vim.system, command, { text = true, timeout = timeout })
-  return started and process:wait() or { code = -1, signal = 0, stdout = '', stderr = tostring(process) }
+  if not started then return { code = -1, signal = 0, stdout = '', stderr = tostring(process) } end
+  -- Of one that was too slow there is nothing where a child of it still holds what it prints to.
+  return process:wait() or { code = SLOW, signal = 0, stdout = '', stderr = '' }
 end
 
---- The version of a program that is Aside.
+--- Why something could not be done, without the names that the system, Vim and Lua add.
+---@param said string
+---@return string
+function M.reason(said) return vim.trim(said:match('%f[%w]E%u+: ([^:(]+)') or said:match('%f[%w]E%d+: (.+)') or said) end
+
+--- The version of a program that is Aside, or why it is none.
 ---@param path string
 ---@return string? version
----@return integer code with which it ended
+---@return string? why
 function M.version(path)
   local done = M.run({ path, '--version' }, 5000)
-  return done.stdout:match('^aside (%S+)'), done.code
+  local version = done.stdout:match('^aside (%S+)')
+  if version then return version end
+  if done.code == -1 then return nil, 'it does not start: ' .. M.reason(done.stderr) end
+  if done.code == SLOW then return nil, '`--version` did not end within 5 seconds' end
+  return nil, ('`--version` ended with code %d and did not print a version of aside'):format(done.code)
 end
 
 --- The place of what `:Aside install` fetched.
@@ -115,10 +129,10 @@ function M.find()
     if found and found.path == path then return found, {} end
     local why = 'there is no such program'
     if vim.fn.executable(path) == 1 then
-      local version, code = M.version(path)
+      local version, broken = M.version(path)
       found = version and { path = path, version = version, source = source }
       if found then return found, {} end
-      why = ('`--version` ended with code %d and did not print a version of aside'):format(code)
+      why = broken --[[@as string]]
     end
     reasons[#reasons + 1] = ('%s%s: %s'):format(source, path ~= '' and (' (%s)'):format(path) or '', why)
   end
