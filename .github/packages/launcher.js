@@ -2,6 +2,7 @@
 // Starts the program that npm installed beside this package, for this system.
 'use strict';
 const { spawn } = require('node:child_process');
+const fs = require('node:fs');
 const { name, version, optionalDependencies } = require('./package.json');
 
 const system = `${process.platform}-${process.arch}`;
@@ -29,8 +30,20 @@ function program() {
 
 const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit' });
 child.on('error', (error) => fail(`the program of ${platform} did not start: ${error.message}; install it again.`));
-// A terminal sends these to the program too, and twice would mean something else.
-for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => {});
+
+/** Whether a terminal, or the console of Windows, sends its signals here. */
+function hasTerminal() {
+  if (process.platform === 'win32') return true;
+  try {
+    fs.closeSync(fs.openSync('/dev/tty'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A terminal sends these to the program too, and twice would mean something else. Where there is none, nobody else does.
+for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => hasTerminal() || child.kill(signal));
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => {
   if (!signal) process.exit(code);
