@@ -144,6 +144,20 @@ test('a program that does not run is not kept, and the one before stays', { abse
   T.equal(T.text(kept), before)
 end)
 
+test('another version takes the place of the one before, and both are said', { absent = true }, function()
+  vim.g.aside = {}
+  assert(install(release(), YES))
+  local server = require('aside.server')
+  local before = assert(server.find()).version
+  local other = release(
+    function(folder, name) packs(folder, name, [[printf '#!/bin/sh\necho aside 0.0.1\n' >bin/aside]]) end
+  )
+  local installed, said = install(other, YES)
+  T.equal(installed, true)
+  T.has(said, ('version 0.0.1 is in %s, in place of version %s'):format(server.kept(), before))
+  T.equal(assert(server.find()).version, '0.0.1')
+end)
+
 test('an address that is not safe is refused before anything is asked', { absent = true }, function()
   for _, from in ipairs({ 'http://example.org/v1', 'ftp://example.org', 'nowhere' }) do
     local installed, said = install(from)

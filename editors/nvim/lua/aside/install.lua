@@ -160,6 +160,7 @@ end
 --- Puts a program where it is looked for, if it runs there, and at once: what runs from there runs on.
 ---@param program string
 ---@return string version
+---@return string? before the version that was there
 local function keep(program)
   local place = server.kept()
   local folder = vim.fs.dirname(place)
@@ -180,16 +181,16 @@ local function keep(program)
   if done then
     version, broken = server.version(beside)
   end
+  local before ---@type string?
   if version then
+    before = vim.uv.fs_stat(place) and server.version(place) or nil
     done, why = vim.uv.fs_rename(beside, place)
   end
   vim.fn.delete(mine, 'rf')
   if not done then lacks(why) end
-  if version then return version end
-  error(
-    ('the program of the release does not run here, in %s: %s; build it, as its README says'):format(folder, broken),
-    0
-  )
+  if version then return version, before end
+  local wrong = 'the program of the release does not run here, in %s: %s; build it, as its README says'
+  error(wrong:format(folder, broken), 0)
 end
 
 --- Asks whether it may be fetched, with what comes from where and goes where. Within a coroutine alone.
@@ -210,8 +211,10 @@ end
 ---@param from string
 ---@param folder string
 ---@return string? version none where the person did not want it
+---@return string? before the version that was there
 local function install(from, folder)
   local address = address_of(from)
+  vim.fn.mkdir(folder, 'p', PRIVATE)
   local sums = vim.fs.joinpath(folder, 'SHA256SUMS')
   fetch(address .. '/SHA256SUMS', sums, SUMS)
   local name = archive_of(sums)
@@ -232,9 +235,12 @@ end
 
 --- What is said of the program that was installed, and whether it is the one that answers.
 ---@param version string
+---@param before? string the version that was there
 ---@return string
-local function installed(version)
-  local said = ('version %s is in %s'):format(version, server.kept())
+local function installed(version, before)
+  local instead = before and before ~= version and (', in place of version %s'):format(before) or ''
+  local said = ('version %s is in %s%s'):format(version, server.kept(), instead)
+  server.forget()
   local found = server.find()
   if found and found.path ~= server.kept() then
     return ('%s, but %s comes first, by %s'):format(said, found.path, found.source)
@@ -254,13 +260,10 @@ function M.run(from, done)
   end
   coroutine.wrap(function()
     local folder = vim.fn.tempname()
-    local ok, result = pcall(vim.fn.mkdir, folder, 'p', PRIVATE)
-    if ok then
-      ok, result = pcall(install, from, folder)
-    end
+    local ok, result, before = pcall(install, from, folder)
     vim.fn.delete(folder, 'rf')
     if ok then
-      local said = result and installed(result) or 'nothing was installed'
+      local said = result and installed(result, before) or 'nothing was installed'
       log.write(said)
       log.say(said)
     else

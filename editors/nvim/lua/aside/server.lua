@@ -110,6 +110,9 @@ local function on_path()
   return ''
 end
 
+--- Has the program looked for anew, after another one was put in its place.
+function M.forget() found = nil end
+
 --- The program, proven by `aside --version`, or nothing and the reason for each place where it was looked for.
 ---@return aside.Server?
 ---@return string[] reasons
