@@ -83,7 +83,8 @@ const NETWORK: &str = r#"(allow network-outbound (remote ip "*:*"))
 /// Rules that no other takes back: a program that others start with their own rights is not made, nor a second name of a
 /// file, nor a clone of a folder. Nothing is asked for what lies in a folder that is cloned, so that what is hidden there
 /// could be read in the clone. The default does not reach the last two.
-const LAST: &str = "(deny file-write-setugid)\n(deny file-link)\n(deny file-clone (vnode-type DIRECTORY))\n";
+const LAST: &str =
+    "(deny file-write-setugid)\n(deny file-link)\n(deny file-clone (vnode-type DIRECTORY))\n";
 
 /// The profile of a command.
 ///
