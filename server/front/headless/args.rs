@@ -142,7 +142,7 @@ pub struct RunArgs {
     pub tool_choice: Option<ToolChoice>,
     /// What runs without asking: ask (only reading, the default), edits (also changes of files), auto (also commands in
     /// the sandbox); or plan, which only reads and asks for nothing
-    #[arg(long, value_parser = value::mode)]
+    #[arg(long, value_parser = value::mode(), hide_possible_values = true)]
     pub mode: Option<Mode>,
     /// Answer a question in advance, by the name of its tool and its id in the tool's definition; or, with --resume, a
     /// prompt, by the id that the interrupted turn has printed (repeatable)

@@ -1,20 +1,20 @@
 //! A trial of the walls that bubblewrap builds.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use super::{Fault, no_ground, run};
 use crate::{
-    process::{
-        CommandEnd,
-        quiet::{Quiet, read_quietly},
-    },
+    process::CommandEnd,
     sandbox::{
-        Means, Missing, SandboxRules, Walls, mend, place_search::ListedFolders,
-        places::KnownPlaces, setting,
+        Means, Missing, SandboxRules, mend, place_search::ListedFolders, places::KnownPlaces,
+        setting,
     },
 };
 
@@ -26,10 +26,11 @@ const TIME_OF_PLACE: Duration = Duration::from_millis(25);
 /// meanwhile may be changed again.
 const TRIES: usize = 3;
 const TRIES_TO_BUILD: usize = 10;
-/// Bytes of what it prints that are read.
-const MOST: usize = 64 << 10;
 /// Separator of the parts of its output.
 const MARK: &str = "-- aside --";
+
+/// The beginning of what bubblewrap says of itself.
+const BUILDER: &str = "bwrap: ";
 
 /// Prints what the kernel says of it and of the network, reads the canary `$1`, and writes to it and to `$2`, which is
 /// not there.
@@ -51,11 +52,7 @@ pub(super) async fn tried(
         mend: mend(&why, setting),
         why,
     };
-    let bait = Bait::lay(rules).map_err(|error| {
-        failed(format!(
-            "it cannot be tried, since the state directory cannot be written: {error}"
-        ))
-    })?;
+    let bait = Bait::lay(rules).map_err(|error| failed(no_ground(&error)))?;
     let mut tries = 0;
     loop {
         tries += 1;
@@ -63,14 +60,12 @@ pub(super) async fn tried(
         let walls = rules.walls(means, root, root, &places)?;
         let count = u32::try_from(places.paths().count()).unwrap_or(u32::MAX);
         let time = TIME + TIME_OF_PLACE.saturating_mul(count);
-        let ran = run_script(walls, root, means, holder, &bait, time).await;
-        let (how, output) =
-            ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        let ran = run(walls, SCRIPT, bait.words(), root, means, holder, time).await;
+        let (how, output) = ran.map_err(failed)?;
         let most = match how {
             CommandEnd::Unbuilt(_) => TRIES_TO_BUILD,
             _ => TRIES,
         };
-        let output = String::from_utf8_lossy(&output);
         let tried = Tried {
             output: &output,
             canary: &bait.word,
@@ -81,42 +76,15 @@ pub(super) async fn tried(
             Ok(()) => return Ok(()),
             // Something that belongs to the walls may have gone away while they were built.
             Err(Fault::NotStarted) if tries < most => {}
-            Err(Fault::NotStarted) => {
-                let said = output.lines().find(|line| line.starts_with("bwrap: "));
-                return Err(failed(match said {
-                    Some(said) => {
-                        format!("bubblewrap says \"{}\"", said.trim_start_matches("bwrap: "))
-                    }
+            Err(fault) => {
+                let said = output.lines().find_map(|line| line.strip_prefix(BUILDER));
+                return Err(failed(fault.told(|| match said {
+                    Some(said) => format!("bubblewrap says \"{said}\""),
                     None => format!("bubblewrap does not start a command: {}", how.line(time)),
-                }));
+                })));
             }
-            Err(Fault::Leaks(what)) => return Err(failed(format!("a command inside it {what}"))),
         }
     }
-}
-
-/// Runs the script in walls as a command has them.
-async fn run_script(
-    walls: Walls,
-    root: &Path,
-    means: &Means,
-    holder: &Path,
-    bait: &Bait,
-    time: Duration,
-) -> io::Result<(CommandEnd, Vec<u8>)> {
-    let script = Quiet {
-        program: means.shell.clone().into(),
-        args: ["-c".into(), SCRIPT.into(), "sh".into()]
-            .into_iter()
-            .chain([bait.canary.path().into(), bait.absent.clone().into()])
-            .collect(),
-        cwd: root.to_owned(),
-        env: Vec::new(),
-        time,
-        most: MOST,
-        walls: Some(walls),
-    };
-    read_quietly(script, holder).await
 }
 
 /// Targets that a sandboxed command must not reach.
@@ -146,6 +114,11 @@ impl Bait {
         })
     }
 
+    /// The words of the script.
+    fn words(&self) -> Vec<OsString> {
+        vec![self.canary.path().into(), self.absent.clone().into()]
+    }
+
     /// Whether either was written.
     fn is_touched(&self) -> bool {
         let same = fs::read(self.canary.path()).is_ok_and(|now| now == self.word.as_bytes());
@@ -160,15 +133,6 @@ struct Tried<'a> {
     canary: &'a str,
     is_touched: bool,
     network: bool,
-}
-
-/// Reason why the sandbox does not work.
-#[derive(Debug, PartialEq, Eq)]
-enum Fault {
-    /// The script did not run to its end.
-    NotStarted,
-    /// The probe reached something that it must not.
-    Leaks(&'static str),
 }
 
 impl Tried<'_> {

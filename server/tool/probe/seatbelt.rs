@@ -21,6 +21,7 @@ use std::{
 use aside_base::system::folders::canonical;
 use tempfile::TempDir;
 
+use super::{Fault, MOST, no_ground, run};
 use crate::{
     process::{
         CommandEnd,
@@ -38,8 +39,6 @@ use crate::{
 /// Time limit of each part where nothing is protected, and what each protected place adds.
 const TIME: Duration = Duration::from_secs(20);
 const TIME_OF_PLACE: Duration = Duration::from_millis(5);
-/// Bytes of what a part prints that are read.
-const MOST: usize = 64 << 10;
 /// Printed at the beginning and at the end of the script.
 const BEGUN: &str = "-- begun --";
 const ENDED: &str = "-- ended --";
@@ -85,25 +84,22 @@ pub(super) async fn tried(
     holder: &Path,
     means: &Means,
 ) -> Result<(), Missing> {
-    let ground = TrialGround::lay(rules).map_err(|error| {
-        failed(format!(
-            "it cannot be tried, since the state directory cannot be written: {error}"
-        ))
-    })?;
+    let ground = TrialGround::lay(rules).map_err(|error| failed(no_ground(&error)))?;
     let (how, output) = ground.run(means, holder).await?;
     let judged = ground.judge(&output);
     ground.clear(holder).await;
-    judged.map_err(|fault| failed(fault.told(&how, &output)))?;
+    judged.map_err(|fault| told(&fault, &how, &output))?;
     // Now each place of the workspace itself.
     let places = rules.places_before(root, &KnownPlaces::new(), &ListedFolders::of_process());
     let count = u32::try_from(places.paths().count()).unwrap_or(u32::MAX);
     let walls = rules.walls(means, root, root, &places)?;
     let script = format!("echo '{ENDED}'");
     let time = TIME + TIME_OF_PLACE.saturating_mul(count);
-    let (how, output) = run(walls, &script, Vec::new(), root, means, holder, time).await?;
+    let ran = run(walls, &script, Vec::new(), root, means, holder, time).await;
+    let (how, output) = ran.map_err(failed)?;
     match how == CommandEnd::Exit(0) && output.contains(ENDED) {
         true => Ok(()),
-        false => Err(failed(Fault::NotStarted.told(&how, &output))),
+        false => Err(told(&Fault::NotStarted, &how, &output)),
     }
 }
 
@@ -115,51 +111,14 @@ fn failed(why: String) -> Missing {
     }
 }
 
-/// Runs a script in walls.
-async fn run(
-    walls: Walls,
-    script: &str,
-    words: Vec<OsString>,
-    cwd: &Path,
-    means: &Means,
-    holder: &Path,
-    time: Duration,
-) -> Result<(CommandEnd, String), Missing> {
-    let script = Quiet {
-        program: means.shell.clone().into(),
-        args: ["-c".into(), script.into(), "sh".into()]
-            .into_iter()
-            .chain(words)
-            .collect(),
-        cwd: cwd.to_owned(),
-        env: Vec::new(),
-        time,
-        most: MOST,
-        walls: Some(walls),
-    };
-    let ran = read_quietly(script, holder).await;
-    let (how, output) = ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;
-    Ok((how, String::from_utf8_lossy(&output).into_owned()))
-}
-
-/// Reason why the sandbox does not work.
-enum Fault {
-    /// The script did not run to its end.
-    NotStarted,
-    /// Something was reached that must not be.
-    Leaks(&'static str),
-}
-
-impl Fault {
-    fn told(&self, how: &CommandEnd, output: &str) -> String {
-        let said = output.lines().find_map(|line| line.strip_prefix(BUILDER));
-        match (self, said, how) {
-            (Self::Leaks(what), ..) => format!("a command inside it {what}"),
-            (_, Some(said), _) => format!("sandbox-exec says \"{said}\""),
-            (_, None, CommandEnd::Unbuilt(why)) => why.clone(),
-            (_, None, how) => format!("sandbox-exec does not run a command: {}", how.line(TIME)),
-        }
-    }
+/// The reason why a trial that ended in this way found a fault.
+fn told(fault: &Fault, how: &CommandEnd, output: &str) -> Missing {
+    let said = output.lines().find_map(|line| line.strip_prefix(BUILDER));
+    failed(fault.told(|| match (said, how) {
+        (Some(said), _) => format!("sandbox-exec says \"{said}\""),
+        (None, CommandEnd::Unbuilt(why)) => why.clone(),
+        (None, how) => format!("sandbox-exec does not run a command: {}", how.line(TIME)),
+    }))
 }
 
 /// A workspace with places of each kind, and what lies around it.
@@ -258,17 +217,9 @@ impl TrialGround {
             process::id().to_string().into(),
             self.job.clone().into(),
         ];
-        let walls = self.walls(means)?;
-        run(
-            walls,
-            SCRIPT,
-            words.into(),
-            &self.root(),
-            means,
-            holder,
-            TIME,
-        )
-        .await
+        let (walls, root) = (self.walls(means)?, self.root());
+        let ran = run(walls, SCRIPT, words.into(), &root, means, holder, TIME).await;
+        ran.map_err(failed)
     }
 
     fn judge(&self, output: &str) -> Result<(), Fault> {

@@ -34,11 +34,13 @@ const MOST_TRIED: u64 = 65_536;
 /// Must be called before anything reads standard input, because buffered input would be lost.
 ///
 /// # Errors
-/// If the system has no descriptor left, or no `/dev/null`.
+/// If the system has no descriptor left.
 pub fn claim_stdin() -> io::Result<File> {
     let claimed = claim(stdio::stdin())?;
-    let null = fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    stdio::dup2_stdin(null)?;
+    let null = fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    // A pipe into which nobody writes reads as empty, too.
+    let empty = null.map_or_else(|_| io::pipe().map(|(empty, _)| empty.into()), Ok)?;
+    stdio::dup2_stdin(empty)?;
     Ok(claimed)
 }
 

@@ -231,7 +231,7 @@ fn other_values_are_parsed() {
     );
     assert!(matches!(line("run --schema {"), Err(Stop::Usage(_))));
     wrong(
-        "run --mode yolo | invalid value 'yolo' for '--mode <MODE>': expected ask, edits, plan or auto",
+        "run --mode yolo | invalid value 'yolo' for '--mode <MODE>' [possible values: ask, edits, plan, auto]",
     );
 }
 

@@ -6,7 +6,10 @@ use aside_turn::{
     record::Vocabulary,
     rules::{Mode, ToolChoice},
 };
-use clap::error::{ContextKind, ContextValue};
+use clap::{
+    builder::{PossibleValuesParser, TypedValueParser},
+    error::{ContextKind, ContextValue},
+};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -71,8 +74,10 @@ pub(super) fn tool_choice(text: &str) -> Result<ToolChoice, String> {
     })
 }
 
-pub(super) fn mode(text: &str) -> Result<Mode, String> {
-    Mode::of(text).ok_or_else(|| "expected ask, edits, plan or auto".into())
+/// Reads the name of a mode, which shells complete.
+pub(super) fn mode() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.word()))
+        .try_map(|name| Mode::of(&name).ok_or("expected a mode"))
 }
 
 /// A schema begins with a brace. The schemas `true` and `false` would be pointless, so those are file names.
