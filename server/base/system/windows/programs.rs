@@ -96,7 +96,7 @@ fn ends() -> impl Iterator<Item = String> {
 /// and looks into the present folder first, so it is looked for here: in the absolute folders of `PATH`.
 #[must_use]
 pub fn started_as(program: &OsStr, folder: &Path, path: &OsStr) -> OsString {
-    let found = |file: &std::path::PathBuf| is_program(file);
+    let found = |file: &PathBuf| is_program(file);
     let named = folder.join(program);
     let itself = file_names(named.as_os_str()).into_iter().map(Into::into);
     let file = match is_path(program) {
