@@ -57,7 +57,8 @@ impl BenchModel {
 pub(crate) fn config_of(url: &str) -> Value {
     json!({
         "assistant": { "model": "bench/model" },
-        "providers": { "bench": { "api": "anthropic", "base_url": url } },
+        // A model whose window is known is not asked about.
+        "providers": { "bench": { "api": "anthropic", "base_url": url, "models": { "model": { "context_window": 200_000 } } } },
     })
 }
 
