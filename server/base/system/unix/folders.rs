@@ -223,26 +223,56 @@ pub fn topmost() -> PathBuf {
 /// # Errors
 /// If the system cannot tell, or something else is there by now.
 pub fn real_path(opened: &impl AsFolder, by: &Path) -> io::Result<PathBuf> {
-    #[cfg(target_vendor = "apple")]
-    {
-        let path = rustix::fs::getpath(opened)?;
-        Ok(OsString::from_vec(path.into_bytes()).into())
-    }
-    #[cfg(not(target_vendor = "apple"))]
-    {
-        use std::os::fd::AsRawFd;
-        match std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd())) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => real_path_by(opened, by),
-            known => known,
-        }
+    match kernel_path(opened) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => real_path_by(opened, by),
+        known => known,
     }
 }
 
+#[cfg(target_vendor = "apple")]
+fn kernel_path(opened: &impl AsFolder) -> io::Result<PathBuf> {
+    let path = rustix::fs::getpath(opened)?;
+    Ok(OsString::from_vec(path.into_bytes()).into())
+}
+
 #[cfg(not(target_vendor = "apple"))]
+fn kernel_path(opened: &impl AsFolder) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()))
+}
+
 fn real_path_by(opened: &impl AsFolder, by: &Path) -> io::Result<PathBuf> {
     let real = canonical(by)?;
     let (this, there) = (rustix::fs::fstat(opened)?, rustix::fs::stat(&real)?);
     let is_same = (this.st_dev, this.st_ino) == (there.st_dev, there.st_ino);
     let other = || io::Error::other(format!("{} is another one by now", by.display()));
     is_same.then_some(real).ok_or_else(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_is_at_a_path_has_to_be_what_was_opened_by_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (file, link) = (top.join("file"), top.join("link"));
+        fs::write(&file, "a").unwrap();
+        symlink("file", &link).unwrap();
+        let opened = File::open(&link).unwrap();
+        for by in [&file, &link] {
+            assert_eq!(real_path_by(&opened, by).unwrap(), file);
+            assert_eq!(real_path(&opened, by).unwrap(), file);
+        }
+        fs::rename(&file, top.join("moved")).unwrap();
+        assert!(real_path_by(&opened, &link).is_err(), "nothing is there");
+        fs::write(&file, "a").unwrap();
+        assert!(
+            real_path_by(&opened, &link).is_err(),
+            "another one is there"
+        );
+    }
 }
