@@ -5,9 +5,7 @@
 //! real one. Walls count only if all of it holds.
 
 use std::{
-    env,
-    ffi::OsString,
-    fs, io,
+    env, fs, io,
     net::TcpListener,
     os::unix::{
         fs::{MetadataExt, PermissionsExt},
