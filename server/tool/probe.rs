@@ -3,41 +3,17 @@
 //! That a program which builds walls starts says little: bubblewrap as root may have left every privilege in place. So a
 //! script tries from the inside what has to fail, and what it could do is judged from the outside.
 
-use std::{ffi::OsString, io, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use super::{
     ToolContext,
-    process::{
-        CommandEnd, FoundIn,
-        quiet::{Quiet, read_quietly},
-    },
-    sandbox::{Confinement, Means, Missing, SandboxRules, Walls},
+    process::FoundIn,
+    sandbox::{Confinement, Means, Missing, SandboxRules},
 };
 
 #[cfg_attr(target_os = "macos", path = "probe/seatbelt.rs")]
 mod built;
-
-/// Bytes of what a trial prints that are read.
-const MOST: usize = 64 << 10;
-
-/// Reason why a sandbox does not work.
-#[derive(Debug, PartialEq, Eq)]
-enum Fault {
-    /// The script did not run to its end.
-    NotStarted,
-    /// Something was reached that must not be.
-    Leaks(&'static str),
-}
-
-impl Fault {
-    /// The reason in words; `unstarted` are those for a script that did not run to its end.
-    fn told(&self, unstarted: impl FnOnce() -> String) -> String {
-        match self {
-            Self::NotStarted => unstarted(),
-            Self::Leaks(what) => format!("a command inside it {what}"),
-        }
-    }
-}
+mod script;
 
 /// Confinement of commands in this workspace.
 pub(super) async fn confinement(context: &Arc<ToolContext>) -> Confinement {
@@ -74,39 +50,4 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
     let means = rules.find_means(root, holder)?;
     built::tried(rules, root, holder, &means).await?;
     Ok(means)
-}
-
-/// Reason why nothing can be tried.
-fn no_ground(error: &io::Error) -> String {
-    format!("it cannot be tried, since the state directory cannot be written: {error}")
-}
-
-/// Runs a script with these words in walls, and returns how it ended and what it printed.
-///
-/// # Errors
-/// Says why it cannot be started.
-async fn run(
-    walls: Walls,
-    script: &str,
-    words: Vec<OsString>,
-    cwd: &Path,
-    means: &Means,
-    holder: &Path,
-    time: Duration,
-) -> Result<(CommandEnd, String), String> {
-    let script = Quiet {
-        program: means.shell.clone().into(),
-        args: ["-c".into(), script.into(), "sh".into()]
-            .into_iter()
-            .chain(words)
-            .collect(),
-        cwd: cwd.to_owned(),
-        env: Vec::new(),
-        time,
-        most: MOST,
-        walls: Some(walls),
-    };
-    let ran = read_quietly(script, holder).await;
-    let (how, output) = ran.map_err(|error| format!("it cannot be started: {error}"))?;
-    Ok((how, String::from_utf8_lossy(&output).into_owned()))
 }

@@ -46,11 +46,11 @@ const STARTS: &[(&str, usize, Start)] = &[
         Elsewhere("inside the sandbox, or asked for"),
     ),
     ("tool/namespace.rs", 1, Tried(a_server)),
-    ("tool/probe/built.rs", 1, Tried(a_command_outside)),
+    ("tool/probe/script.rs", 1, Tried(a_command_outside)),
     (
         "tool/probe/seatbelt.rs",
-        2,
-        Elsewhere("inside the sandbox, and `/bin/launchctl`, on another system"),
+        1,
+        Elsewhere("`/bin/launchctl`, on another system"),
     ),
     (
         "tool/process/held_command.rs",

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Fault, no_ground, run};
+use super::script::{Fault, no_ground, run};
 use crate::{
     process::CommandEnd,
     sandbox::{
@@ -78,7 +78,7 @@ pub(super) async fn tried(
             Err(Fault::NotStarted) if tries < most => {}
             Err(fault) => {
                 let said = output.lines().find_map(|line| line.strip_prefix(BUILDER));
-                return Err(failed(fault.told(|| match said {
+                return Err(failed(fault.in_words(|| match said {
                     Some(said) => format!("bubblewrap says \"{said}\""),
                     None => format!("bubblewrap does not start a command: {}", how.line(time)),
                 })));

@@ -19,7 +19,7 @@ use std::{
 use aside_base::system::folders::canonical;
 use tempfile::TempDir;
 
-use super::{Fault, MOST, no_ground, run};
+use super::script::{Fault, MOST, no_ground, run};
 use crate::{
     process::{
         CommandEnd,
@@ -86,7 +86,7 @@ pub(super) async fn tried(
     let (how, output) = ground.run(means, holder).await?;
     let judged = ground.judge(&output);
     ground.clear(holder).await;
-    judged.map_err(|fault| told(&fault, &how, &output))?;
+    judged.map_err(|fault| missing(&fault, &how, &output))?;
     // Now each place of the workspace itself.
     let places = rules.places_before(root, &KnownPlaces::new(), &ListedFolders::of_process());
     let count = u32::try_from(places.paths().count()).unwrap_or(u32::MAX);
@@ -97,7 +97,7 @@ pub(super) async fn tried(
     let (how, output) = ran.map_err(failed)?;
     match how == CommandEnd::Exit(0) && output.contains(ENDED) {
         true => Ok(()),
-        false => Err(told(&Fault::NotStarted, &how, &output)),
+        false => Err(missing(&Fault::NotStarted, &how, &output)),
     }
 }
 
@@ -110,9 +110,9 @@ fn failed(why: String) -> Missing {
 }
 
 /// The reason why a trial that ended in this way found a fault.
-fn told(fault: &Fault, how: &CommandEnd, output: &str) -> Missing {
+fn missing(fault: &Fault, how: &CommandEnd, output: &str) -> Missing {
     let said = output.lines().find_map(|line| line.strip_prefix(BUILDER));
-    failed(fault.told(|| match (said, how) {
+    failed(fault.in_words(|| match (said, how) {
         (Some(said), _) => format!("sandbox-exec says \"{said}\""),
         (None, CommandEnd::Unbuilt(why)) => why.clone(),
         (None, how) => format!("sandbox-exec does not run a command: {}", how.line(TIME)),

@@ -47,7 +47,7 @@ fn flags() {
     check(
         "
         --atach x Go                  | --atach & --attach
-        --mode sideways Go            | sideways & ask, edits, plan or auto
+        --mode sideways Go            | sideways & ask, edits, plan, auto
         --output xml Go               | xml & jsonl
         --max-steps 0 Go              | --max-steps
         --max-cost -1 Go              | --max-cost
