@@ -10,6 +10,7 @@
 //! | [`homes`] | the home folders of the user, as the environment and the user database have them |
 //! | [`incoming`] | a content on its way into the place of a file, which stays what it is besides |
 //! | [`model`] | abilities and prices of models, reasoning and caching: words of `aside.toml` |
+//! | [`name_table`] | tables of names of files and folders, in which a `*` stands for anything |
 //! | [`open_places`] | folders in which programs inside the sandbox may write, and programs found outside of them |
 //! | [`private`] | files and folders for the user alone, and their replacement as a whole |
 //! | [`regular`] | regular files, opened without waiting for a FIFO or a device in their place |
@@ -29,6 +30,7 @@ pub mod folder;
 pub mod homes;
 pub mod incoming;
 pub mod model;
+pub mod name_table;
 pub mod open_places;
 pub mod private;
 pub mod regular;

@@ -2,10 +2,12 @@
 //! settings. [`PAGE`] shows it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::LazyLock,
 };
+
+use aside_base::name_table::{NameTable, fits};
 
 /// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
 pub(super) const OWN: &[&str] = &["aside.toml", ".aside"];
@@ -162,63 +164,37 @@ struct ProtectedRow {
 }
 
 /// The rows of the table by their last names.
-#[derive(Default)]
-struct ProtectedRows {
-    exact: HashMap<&'static str, Vec<ProtectedRow>>,
-    /// Those whose last name has a `*`.
-    open: Vec<ProtectedRow>,
-    /// Those of them that begin with a dot.
-    dotted: Vec<ProtectedRow>,
-    /// Names of folders in which a place lies.
-    folders: HashSet<&'static str>,
-}
-
-static ROWS: LazyLock<ProtectedRows> = LazyLock::new(|| {
-    let mut rows = ProtectedRows::default();
+static ROWS: LazyLock<NameTable<ProtectedRow>> = LazyLock::new(|| {
     let own = OWN.iter().map(|place| (*place, "Aside"));
     let code = CODE.iter();
     let code = code.flat_map(|(program, places)| places.iter().map(|it| (*it, *program)));
-    for (place, program) in code.chain(own) {
+    let rows = code.chain(own).map(|(place, program)| {
         let names: Vec<&str> = place.split('/').collect();
         let last = names.last().copied().unwrap_or_default();
-        rows.folders.extend(&names[..names.len() - 1]);
-        let row = ProtectedRow { names, program };
-        match last.contains('*') {
-            true if last.starts_with('.') => rows.dotted.push(row),
-            true => rows.open.push(row),
-            false => rows.exact.entry(last).or_default().push(row),
-        }
-    }
-    rows
-});
-
-/// The rows whose last name this is.
-fn rows(last: &str) -> impl Iterator<Item = &'static ProtectedRow> {
-    let exact = ROWS.exact.get(last).into_iter().flatten();
-    let dotted = ROWS.dotted.iter().take(match last.starts_with('.') {
-        true => usize::MAX,
-        false => 0,
+        (last, ProtectedRow { names, program })
     });
-    let open = ROWS.open.iter().chain(dotted);
-    exact.chain(open.filter(move |row| row.names.last().is_some_and(|name| fits(last, name))))
-}
+    rows.collect()
+});
 
 /// Whether a protected place may have this last name.
 pub(crate) fn may_end_in(name: &str) -> bool {
-    rows(name).next().is_some()
+    ROWS.rows(name).next().is_some()
 }
 
 /// Whether a protected place may lie in a folder of this name.
 pub(crate) fn may_lie_in(name: &str) -> bool {
-    ROWS.folders.contains(name)
+    static FOLDERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let folders = ROWS.all().map(|row| &row.names[..row.names.len() - 1]);
+        folders.flatten().copied().collect()
+    });
+    FOLDERS.contains(name)
 }
 
 /// The protected places that are known letter by letter, each from a folder that holds it. A name that may go on counts
 /// as it begins.
 pub(crate) fn exact_places() -> impl Iterator<Item = PathBuf> {
-    let rows = ROWS.exact.values().flatten();
-    let rows = rows.chain(&ROWS.dotted).chain(&ROWS.open);
-    let exact = rows.map(|row| row.names.iter().map(|name| name.trim_end_matches('*')));
+    let names = ROWS.all().map(|row| row.names.iter());
+    let exact = names.map(|names| names.map(|name| name.trim_end_matches('*')));
     let exact = exact.filter(|names| names.clone().all(|name| !name.contains('*')));
     exact.map(Iterator::collect)
 }
@@ -264,7 +240,7 @@ pub(crate) fn kind_of(path: &Path) -> usize {
 /// The rows of places to which these names lead.
 fn rows_of<N: AsRef<str>>(names: &[N]) -> impl Iterator<Item = &'static ProtectedRow> {
     let last = names.last().map_or("", AsRef::as_ref);
-    rows(last).filter(move |row| {
+    ROWS.rows(last).filter(move |row| {
         let start = names.len().checked_sub(row.names.len());
         start.is_some_and(|start| fit(&names[start..], &row.names))
     })
@@ -273,16 +249,6 @@ fn rows_of<N: AsRef<str>>(names: &[N]) -> impl Iterator<Item = &'static Protecte
 fn fit<N: AsRef<str>>(names: &[N], parts: &[&str]) -> bool {
     let mut both = names.iter().zip(parts);
     both.all(|(name, part)| fits(name.as_ref(), part))
-}
-
-fn fits(name: &str, part: &str) -> bool {
-    match part.split_once('*') {
-        Some((start, end)) => {
-            let rest = name.strip_prefix(start);
-            rest.is_some_and(|rest| rest.ends_with(end))
-        }
-        None => name == part,
-    }
 }
 
 #[cfg(test)]
@@ -310,21 +276,6 @@ mod tests {
             "put this into the page:\n{}",
             shown()
         );
-    }
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        for (name, part, expected) in [
-            (".vscode", ".vscode", true),
-            ("x.run.xml", "*.run.xml", true),
-            (".nvim.lua", ".nvim*", true),
-            ("mise.prod.toml", "mise.*.toml", true),
-            ("mise.toml", "mise.*.toml", false),
-            (".dir-locals-2.el", ".dir-locals*.el", true),
-            ("x.vscode", ".vscode", false),
-        ] {
-            assert_eq!(fits(name, part), expected, "{name} {part}");
-        }
     }
 
     #[test]
