@@ -154,12 +154,15 @@ pub fn failed(output: Output, failure: &CommandFailure) -> String {
 fn line(message: &impl Serialize) -> String {
     // These types contain only strings, numbers and JSON values, which can always be serialised.
     serde_json::to_string(message)
-        .map(|line| in_plain_sight(&line) + "\n")
+        .map(|line| in_plain_sight(line) + "\n")
         .unwrap_or_default()
 }
 
 /// JSON without characters that steer a terminal or cannot be seen there: they are in strings alone, by their numbers.
-fn in_plain_sight(json: &str) -> String {
+fn in_plain_sight(json: String) -> String {
+    if !json.contains(is_hidden) {
+        return json;
+    }
     let mut line = String::with_capacity(json.len() + 1);
     for c in json.chars() {
         if is_hidden(c) {
