@@ -45,7 +45,7 @@ pub mod workspace;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
 
 use serde_json::Value;
 
@@ -96,8 +96,10 @@ pub struct EffectiveValue {
 /// workspace that is not trusted are named in notices and passed over.
 pub fn load(sources: &Sources, tool_defaults: &toml::Table) -> Result<Configuration, Problems> {
     let mut problems = Vec::new();
-    let mut merged = Merged::default();
-    merged.lay(built_in(tool_defaults, &mut problems));
+    let mut merged = DEFAULTS.clone();
+    let tools = serde_json::to_value(tool_defaults).unwrap_or_default();
+    let tools = Node::from_json(&tools).under(&["conversation".into(), "tools".into()]);
+    merged.lay(schema::entries(tools, &built_in, &mut problems));
     let user = sources.user_entries(&mut problems);
     let models = workspace::models(&user);
     let builtin = tool_defaults.keys().cloned().collect();
@@ -207,26 +209,27 @@ impl Configuration {
     }
 }
 
-fn built_in(tool_defaults: &toml::Table, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
-    let as_json = |value: serde_json::Result<Value>| value.unwrap_or_default();
-    let defaults = as_json(serde_json::to_value(Settings::default()));
-    let tools = as_json(serde_json::to_value(tool_defaults));
-    let tools = Node::from_json(&tools).under(&["conversation".into(), "tools".into()]);
-    let mut entries = schema::entries(Node::from_json(&defaults), &|_| Origin::BuiltIn, problems);
-    entries.retain(|entry| {
-        !entry
-            .value
-            .as_object()
-            .is_some_and(serde_json::Map::is_empty)
-    });
-    entries.extend(schema::entries(tools, &|_| Origin::BuiltIn, problems));
-    entries
+/// What is built in but for tools. Each turn lays its layers over it.
+static DEFAULTS: LazyLock<Merged> = LazyLock::new(|| {
+    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let mut problems = Vec::new();
+    let mut entries = schema::entries(Node::from_json(&defaults), &built_in, &mut problems);
+    debug_assert_eq!(problems, [], "the defaults fit their schema");
+    let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    entries.retain(|entry| !is_empty(&entry.value));
+    let mut merged = Merged::default();
+    merged.lay(entries);
+    merged
+});
+
+fn built_in(_line: usize) -> Origin {
+    Origin::BuiltIn
 }
 
 fn unknown(path: &[String]) -> String {
     let mut problems = Vec::new();
     let node = Node::Leaf(Value::Bool(true)).under(path);
-    schema::entries(node, &|_| Origin::BuiltIn, &mut problems);
+    schema::entries(node, &built_in, &mut problems);
     let problem = problems.into_iter().next();
     problem.map_or_else(
         || format!("unknown key `{}`", dotted(path)),
