@@ -46,14 +46,18 @@ pub fn fits(name: &str, part: &str) -> bool {
     fits_bytes(name.as_bytes(), part.as_bytes())
 }
 
-/// By bytes, as almost every name differs in the first one.
+/// From both ends, byte by byte, as almost every name differs in the first one.
 fn fits_bytes(name: &[u8], part: &[u8]) -> bool {
-    match part.split_first() {
-        None => name.is_empty(),
-        Some((b'*', rest)) => (0..=name.len()).any(|at| fits_bytes(&name[at..], rest)),
-        Some((first, rest)) => name
+    match part {
+        [] => name.is_empty(),
+        [b'*'] => true,
+        [start @ .., last] if *last != b'*' => name
+            .strip_suffix(&[*last])
+            .is_some_and(|name| fits_bytes(name, start)),
+        [first, rest @ ..] if *first != b'*' => name
             .strip_prefix(&[*first])
             .is_some_and(|name| fits_bytes(name, rest)),
+        [_, rest @ ..] => (0..=name.len()).any(|at| fits_bytes(&name[at..], rest)),
     }
 }
 
@@ -76,6 +80,13 @@ mod tests {
             ("secrets.y", "*secrets.y*ml", false),
             ("aba", "ab*ba", false),
             ("é", "*", true),
+            ("a.tfstate.b", "*.tfstate.*", true),
+            (".tfstate.", "*.tfstate.*", true),
+            ("a.tfstate", "*.tfstate.*", false),
+            ("secret.json", "secret*.json", true),
+            ("secretjson", "secret*.json", false),
+            ("aa", "a*aa", false),
+            ("aaa", "a*aa", true),
             ("", "*", true),
             ("", "", true),
             ("a", "", false),
