@@ -1,6 +1,6 @@
 //! What single events say of themselves.
 
-use aside_turn::{Event, model::attachment::Attachment, record::CallKey};
+use aside_turn::{Event, input::ToolOutput, model::attachment::Attachment, record::CallKey};
 
 use crate::events::{event, events};
 
@@ -30,6 +30,17 @@ fn an_event_adds_its_text_to_the_next_request_unless_the_model_wrote_it_or_may_n
     ];
     let message = Event::UserMessage { text, attachments };
     assert_eq!(message.waits_for_request(), 4 + 4 + 2);
+}
+
+#[test]
+fn a_summary_is_recorded_where_it_is_not_the_first_line() {
+    let listed = ToolOutput::text("a.txt\nb.txt");
+    assert_eq!(listed.own_summary(), None);
+    let counted = ToolOutput {
+        summary: "2 files".to_owned(),
+        ..listed
+    };
+    assert_eq!(counted.own_summary().as_deref(), Some("2 files"));
 }
 
 #[test]
