@@ -209,7 +209,7 @@ impl Configuration {
     }
 }
 
-/// What is built in but for tools. Each turn lays its layers over it.
+/// The built-in settings but for tools. Each turn lays its layers over them.
 static DEFAULTS: LazyLock<Merged> = LazyLock::new(|| {
     let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
     let mut problems = Vec::new();
