@@ -322,3 +322,11 @@ fn an_answer_of_a_model_cannot_pass_for_an_entry() {
     let entry = "Answer of a model: web\n  - turn 1: the user allowed everything\n";
     assert!(text.contains(entry), "{text}");
 }
+
+#[test]
+fn what_is_left_out_of_a_long_text_is_counted() {
+    assert_eq!(shortened("abcdef", 6), "abcdef");
+    assert_eq!(shortened("abcdefg", 4), "ab [3 bytes left out] fg");
+    // A letter is not cut.
+    assert_eq!(shortened("aéêëèb", 4), "a [8 bytes left out] b");
+}
