@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use aside_turn::{
     effect::DismissReason,
     record::{
-        Backend, FaultKind, Permission, PromptSubject, ResultReason, Status, Vocabulary, Word,
+        Backend, DirectiveKind, FaultKind, Permission, PromptSubject, ResultReason, Status,
+        Vocabulary, Word,
     },
     rules::{Feature, Mode, Strategy},
 };
@@ -153,4 +154,18 @@ fn a_prompt_asks_in_one_line() {
     ] {
         assert_eq!(subject.text("edit").as_deref(), text, "{subject:?}");
     }
+}
+
+#[test]
+fn a_reason_says_why_where_that_is_known() {
+    let said = |why: &str| ResultReason::Unanswered { why: why.into() }.in_words("ask_user");
+    assert_eq!(said(""), "its question was not answered");
+    assert_eq!(said("no model"), "its question was not answered: no model");
+}
+
+#[test]
+fn a_directive_tells_of_a_lost_part_of_the_log_or_not() {
+    let fault = Word::Known(FaultKind::Torn);
+    assert!(DirectiveKind::Lost { line: 1, fault }.is_lost());
+    assert!(!DirectiveKind::Moved.is_lost());
 }
