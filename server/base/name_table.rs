@@ -40,7 +40,7 @@ impl<T> NameTable<T> {
     }
 }
 
-/// Whether a name is the one of a table.
+/// Whether a name fits the one of a row, in which a `*` stands for anything.
 #[must_use]
 pub fn fits(name: &str, part: &str) -> bool {
     fits_bytes(name.as_bytes(), part.as_bytes())
