@@ -299,7 +299,6 @@ impl ResultReason {
             Self::LogFailed => "stopped: the conversation could not be written to disk".into(),
             Self::Cancelled => "cancelled by the user".into(),
             Self::TimeOver => "stopped: the turn's time limit was reached".into(),
-            Self::Unknown { word, .. } => word.clone(),
             _ => self.word().to_owned(),
         }
     }

@@ -1,13 +1,15 @@
 //! A log that cannot be appended to, at a moment when effects wait to be performed.
 
 use aside_turn::{
-    Effect, Input, Setup, Turn,
+    Effect, Event, Input, Setup, Turn,
     effect::{DismissReason, Update},
     input::{Preparation, Prepared, RequestId, Time},
     record::{ErrorCode, Outcome, PromptId},
     response::{Finish, Kind, Piece},
     rules::{Class, Client, Rules, ToolRules},
 };
+
+use crate::{conversations, play::Play};
 
 /// A turn whose only call waits for a person's permission.
 fn waiting() -> (Turn, PromptId) {
@@ -109,4 +111,22 @@ fn what_ended_a_call_is_said_and_not_that_somebody_cancelled_it() {
         told.as_deref(),
         Some("stopped: the conversation could not be written to disk")
     );
+}
+
+#[test]
+fn whichever_record_the_disk_does_not_take_what_was_begun_is_ended_once() {
+    for (name, input) in conversations::all() {
+        // What a resume finds on disk is another matter.
+        if input.contains("append-failed") || input.contains("resume") || input.contains("new") {
+            continue;
+        }
+        let events = Play::of(&input).events;
+        let is_end = |event: &Event| matches!(event, Event::TurnEnd { .. });
+        let end = events.iter().position(is_end).unwrap_or(events.len() - 1);
+        for taken in 1..=end {
+            let play = Play::with_full_disk(&input, taken);
+            let end = play.end.unwrap_or_else(|| panic!("{name}: {taken}"));
+            assert_eq!(end.outcome, Outcome::Failed, "{name}: {taken}");
+        }
+    }
 }

@@ -44,6 +44,9 @@ impl Play {
             )
         {
             self.start("go");
+            if self.watch.is_unwritten() {
+                return;
+            }
         }
         let echo = number
             .map(|number: u32| format!("@{number} "))

@@ -20,13 +20,13 @@ use std::{
 
 use aside_turn::{
     clearing::{Clearing, clearing},
-    effect::{Effect, End, Prompt, PromptKind, Request, RequestKind},
+    effect::{Effect, End, Prompt, PromptKind, Request, RequestKind, Update},
     history::TurnHistory,
     input::{Input, Preparation, PromptAnswer, SecretValue, Time, ToolOutcome},
     inquiry::Strategy,
     model_text::ModelText,
     question::{Answer, AnswerType},
-    record::{CallKey, Event, PromptId},
+    record::{CallKey, Event, Level, PromptId},
     resume::close,
     transcript::Transcript,
     turn::{Setup, Turn},
@@ -64,6 +64,8 @@ pub(crate) struct Play {
     preparing: BTreeSet<CallKey>,
     to_prepare: Vec<CallKey>,
     watch: watch::Watch,
+    /// Records that the disk still takes; none where it takes all.
+    disk_takes: Option<usize>,
 }
 
 /// The names that a conversation has for its calls: the provider's ids, a repeated one with a number.
@@ -99,6 +101,7 @@ impl Play {
             preparing: BTreeSet::new(),
             to_prepare: Vec::new(),
             watch: watch::Watch::default(),
+            disk_takes: None,
         }
     }
 
@@ -114,6 +117,20 @@ impl Play {
         for line in text.lines().map(str::trim_end) {
             if !line.is_empty() && !line.starts_with('#') {
                 play.line(line);
+            }
+        }
+        play
+    }
+
+    /// Plays a text up to the record that the disk does not take, if it comes, and then only ends what runs.
+    pub(crate) fn with_full_disk(text: &str, records: usize) -> Self {
+        let mut play = Self::new(World::default());
+        play.disk_takes = Some(records);
+        for line in text.lines().map(str::trim_end) {
+            play.line(line);
+            if play.watch.is_unwritten() {
+                play.wind_down();
+                break;
             }
         }
         play
@@ -192,9 +209,32 @@ impl Play {
         match &input {
             Input::Finished(call, _) => drop(self.running.take(call)),
             Input::Prepared(call, _) => drop(self.preparing.take(call)),
-            Input::AppendFailed(_) => self.watch.append_failed(),
+            Input::Answer(prompt, answer) if self.end.is_none() => {
+                return self.tell_answer(prompt.clone(), answer.clone());
+            }
             _ => {}
         }
+        self.handle(input);
+    }
+
+    /// A client is told beforehand whether an answer fits: one that does not is refused, and the user warned.
+    fn tell_answer(&mut self, prompt: PromptId, answer: PromptAnswer) {
+        let turn = self.turn.as_mut().expect("the turn has begun");
+        let fits = turn.fits(&prompt, &answer);
+        let (effects, events) = (self.effects.len(), self.events.len());
+        self.handle(Input::Answer(prompt, answer));
+        let is_warning = |effect: &Effect| matches!(effect, Effect::Tell(Update::Notice { level, .. }) if *level == Level::Warning);
+        let is_late = |event: &Event| matches!(event, Event::LateAnswer { .. });
+        let as_said = match &fits {
+            Some(fits) => fits.is_err() == self.effects[effects..].iter().any(is_warning),
+            None => self.events[events..].iter().all(is_late),
+        };
+        let is_known = as_said || self.watch.is_unwritten();
+        assert!(is_known, "{fits:?}\n{}", self.out);
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.watch.input(&input);
         let turn = self.turn.as_mut().expect("the turn has begun");
         turn.handle(self.now, input);
         self.drain();
@@ -331,6 +371,11 @@ impl Play {
     fn drain(&mut self) {
         loop {
             while let Some(effect) = self.turn.as_mut().and_then(Turn::poll_effect) {
+                if matches!(effect, Effect::Record(_)) && self.disk_takes == Some(0) {
+                    self.disk_takes = None;
+                    self.handle(Input::AppendFailed("the disk is full".into()));
+                    continue;
+                }
                 self.watch.effect(&effect, &self.events);
                 self.perform(effect);
             }
@@ -346,6 +391,7 @@ impl Play {
     fn perform(&mut self, effect: Effect) {
         self.effects.push(effect.clone());
         if let Effect::Record(event) = effect {
+            self.disk_takes = self.disk_takes.map(|left| left - 1);
             self.record(event);
             return;
         }

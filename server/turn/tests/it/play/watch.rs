@@ -4,20 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::{Effect, QuestionUpdate, RequestKind, Update},
+    input::{Input, RequestId},
     record::{CallKey, Event, Outcome, PromptId, PromptSubject},
+    response::Piece,
 };
 use serde_json::Value;
 
 use super::history;
 
 /// Watches the effects of a turn go by.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Watch {
     secrets: Vec<String>,
     over: bool,
     resumed: bool,
     unwritten: bool,
     started: BTreeSet<CallKey>,
+    /// Requests whose responses still arrive.
+    sent: BTreeSet<RequestId>,
+    /// Calls whose tools run, and whether they are to stop.
+    runs: BTreeMap<CallKey, bool>,
+    /// Prompts that a person sees.
+    asked: BTreeSet<PromptId>,
 }
 
 impl Watch {
@@ -28,9 +36,22 @@ impl Watch {
         self.secrets.extend(text.map(str::to_owned));
     }
 
-    /// Nothing can be recorded any more.
-    pub(super) fn append_failed(&mut self) {
-        self.unwritten = true;
+    /// Looks at an input before the turn has it.
+    pub(super) fn input(&mut self, input: &Input) {
+        match input {
+            Input::Piece(request, Piece::Finish(_)) | Input::Failed(request, _) => {
+                self.sent.remove(request);
+            }
+            Input::Finished(call, _) => drop(self.runs.remove(call)),
+            Input::Answer(prompt, _) => drop(self.asked.remove(prompt)),
+            Input::AppendFailed(_) => self.unwritten = true,
+            _ => {}
+        }
+    }
+
+    /// Whether nothing can be recorded any more.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.unwritten
     }
 
     /// The process is gone.
@@ -39,6 +60,9 @@ impl Watch {
         self.unwritten = false;
         self.resumed = true;
         self.started.clear();
+        self.sent.clear();
+        self.runs.clear();
+        self.asked.clear();
     }
 
     /// Looks at an effect, with all that was recorded before it.
@@ -50,6 +74,7 @@ impl Watch {
         for secret in &self.secrets {
             assert!(!text.contains(secret.as_str()), "a secret is shown: {text}");
         }
+        self.pair(effect, &text);
         match effect {
             Effect::Record(event) => self.record(event, before),
             Effect::Run(work) => {
@@ -88,6 +113,27 @@ impl Watch {
             }
             _ => {}
         }
+    }
+
+    /// Only what was begun is ended, once, and nothing that was begun outlives the turn.
+    fn pair(&mut self, effect: &Effect, text: &str) {
+        let is_paired = match effect {
+            Effect::Send(request) => self.sent.insert(request.id),
+            Effect::Abort(request) => self.sent.remove(request),
+            Effect::Run(work) => self.runs.insert(work.call, false).is_none(),
+            Effect::Stop(call) => self.runs.insert(*call, true) == Some(false),
+            Effect::OpenPrompt(prompt) => {
+                self.asked.insert(prompt.id.clone());
+                true
+            }
+            Effect::ClosePrompt(prompt, _) => self.asked.remove(prompt),
+            Effect::End(end) => {
+                let is_asked = end.outcome != Outcome::Interrupted && !self.asked.is_empty();
+                self.sent.is_empty() && self.runs.values().all(|stops| *stops) && !is_asked
+            }
+            _ => true,
+        };
+        assert!(is_paired, "begun and ended are no pairs: {text}: {self:?}");
     }
 
     fn closed(&self, prompt: &PromptId, before: &[Event], text: &str) {
