@@ -148,20 +148,15 @@ impl Call {
 
     /// The view of this call that inquiries get.
     pub(crate) fn open(&self) -> OpenCall<'_> {
-        let live = match &self.state {
-            State::Running(running) => running.live(),
-            _ => &[],
-        };
         OpenCall {
             key: self.identity.key,
             id: &self.identity.id,
             tool: &self.identity.tool,
             executes: match &self.state {
-                State::Running(_) => live.is_empty(),
+                State::Running(running) => running.live().is_empty(),
                 State::New | State::Preparing | State::Ready { .. } => true,
                 _ => false,
             },
-            asks_live: !live.is_empty(),
         }
     }
 

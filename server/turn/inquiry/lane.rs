@@ -33,8 +33,6 @@ pub(crate) struct OpenCall<'a> {
     pub(crate) tool: &'a str,
     /// Whether the call runs or is about to. A question may wait a moment for another call to ask.
     pub(crate) executes: bool,
-    /// Whether a live question of the call has no answer yet.
-    pub(crate) asks_live: bool,
 }
 
 impl Lane {

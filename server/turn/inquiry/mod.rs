@@ -268,15 +268,7 @@ impl Inquiries {
         Vec::new()
     }
 
-    /// Drops the live questions of a run that ended.
-    pub(crate) fn drop_live(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], key: CallKey) {
-        let live = calls.iter().any(|call| call.key == key && call.asks_live);
-        if live {
-            self.drop_call(cx, key);
-        }
-    }
-
-    /// Drops the questions of a call that ended.
+    /// Drops the questions of a call that ended, or of its run.
     pub(crate) fn drop_call(&mut self, cx: &mut Context, call: CallKey) {
         self.keep_open(cx, call, |_| false);
     }
@@ -375,6 +367,8 @@ pub(crate) fn leave_out(cx: &mut Context, model: &str, parts: &[LeftOut], why: &
         }
     }
     if new {
+        // A provider's own words may end their sentence.
+        let why = why.trim_end_matches('.');
         cx.notice(Level::Warning, format!("{why}."));
     }
     new

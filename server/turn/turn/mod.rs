@@ -203,8 +203,8 @@ impl Turn {
             }
             Input::Prepared(key, preparation) => self.prepared.push((key, preparation)),
             Input::Finished(key, outcome) => {
-                self.inquiries
-                    .drop_live(&mut self.cx, &open(&self.calls), key);
+                // What it asked while it ran.
+                self.inquiries.drop_call(&mut self.cx, key);
                 self.with_call(key, |call, cx| call.finished(cx, outcome));
             }
             Input::Progress(key) => self.with_call(key, |call, cx| call.progress(cx)),

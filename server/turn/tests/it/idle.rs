@@ -10,12 +10,7 @@ use aside_turn::{
     rules::{CachePrices, CompactionRule, Rules},
 };
 
-/// Prices of Claude Sonnet, of which a million tokens cost 3 dollars, 15 where the model says them.
-const PRICES: CachePrices = CachePrices {
-    read: 300_000,
-    write: 3_750_000,
-    output: 15_000_000,
-};
+use crate::play::PRICES;
 
 /// A conversation of so many tokens.
 fn holding(input: u64) -> Fullness {
@@ -83,6 +78,13 @@ fn nothing_is_summarised_unasked_that_costs_nothing_or_of_which_nobody_knows_how
     check("reading costs as much", &|rules| {
         rules.model.cache_prices = Some(dear)
     });
+    // What is left of a conversation has to be written to the cache again.
+    let dear = CachePrices {
+        read: PRICES.write * 65 / 100,
+        ..PRICES
+    };
+    let set = |rules: &mut Rules| rules.model.cache_prices = Some(dear);
+    assert_eq!(due(2_000_000, set), None);
 }
 
 #[test]

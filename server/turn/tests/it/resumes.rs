@@ -1,7 +1,8 @@
 //! Where a turn goes on whose process ended right behind the end of a response.
 
 use aside_turn::{
-    Event,
+    Effect, Event,
+    effect::Update,
     history::TurnHistory,
     record::{DirectiveKind, Outcome},
     response::Usage,
@@ -69,6 +70,32 @@ fn tokens_of_responses_and_inquiries_are_counted_from_the_record() {
         ..Usage::default()
     };
     assert_eq!(usage, expected, "{}", played.out);
+}
+
+/// People are told again, where the turn ended between the outcome of a question and that of its call.
+#[test]
+fn a_call_whose_question_has_no_answer_ends_for_that_reason() {
+    let played = Play::of(
+        "updates\nclient\ntool edit\ndo a edit {}\nasks a backup boolean: Keep it?\ndecline a",
+    );
+    let is_outcome = |event: &Event| matches!(event, Event::InquiryResponse { .. });
+    let outcome = played.events.iter().position(is_outcome);
+    let mut cut = Play::cut(&played, outcome.expect("an outcome") + 1);
+    cut.resume(Vec::new());
+    let summary = cut.effects.iter().find_map(|effect| match effect {
+        Effect::Tell(Update::ToolResult { summary, .. }) => Some(summary.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        summary,
+        Some("its question was not answered: the user declined")
+    );
+}
+
+#[test]
+fn a_message_that_came_meanwhile_is_answered() {
+    let events = after_the_response("part Half\nsteer Test it, too.\nfinish stop");
+    assert_eq!(events, [Event::RequestSent { step: 2 }]);
 }
 
 /// A command that waits for a person's word, in a turn that was left; what is recorded of a resume with this answer, in a

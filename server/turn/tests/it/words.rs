@@ -4,11 +4,12 @@ use std::fmt::Debug;
 
 use aside_turn::{
     effect::DismissReason,
+    model_text::ModelText,
     record::{
-        Backend, DirectiveKind, FaultKind, Permission, PromptSubject, ResultReason, Status,
+        Backend, DirectiveKind, FaultKind, Permission, PromptSubject, Reason, ResultReason, Status,
         Vocabulary, Word,
     },
-    rules::{Feature, Mode, Strategy},
+    rules::{DetachedMode, Feature, Mode, Strategy},
 };
 
 /// The list has these words, in this order, and no others.
@@ -42,6 +43,12 @@ fn words_of_closed_lists_stay() {
         ("turn", Permission::Turn),
         ("always", Permission::Always),
         ("no", Permission::No),
+    ]);
+    check(&[
+        ("auto", DetachedMode::Auto),
+        ("defaults", DetachedMode::Defaults),
+        ("deny", DetachedMode::Deny),
+        ("stop", DetachedMode::Stop),
     ]);
     check(&[("client", Backend::Client), ("inquiry", Backend::Inquiry)]);
     check(&[
@@ -157,10 +164,127 @@ fn a_prompt_asks_in_one_line() {
 }
 
 #[test]
-fn a_reason_says_why_where_that_is_known() {
-    let said = |why: &str| ResultReason::Unanswered { why: why.into() }.in_words("ask_user");
-    assert_eq!(said(""), "its question was not answered");
-    assert_eq!(said("no model"), "its question was not answered: no model");
+fn people_read_why_a_call_was_refused_or_failed() {
+    let status = Status::Error;
+    let word = "full_moon".to_owned();
+    let why = || "no model".to_owned();
+    for (reason, words) in [
+        (
+            ResultReason::Declined { noted: true },
+            "you did not allow it",
+        ),
+        (
+            ResultReason::DeniedByConfiguration,
+            "the configuration does not allow it (conversation.tools.ask_user.run)",
+        ),
+        (
+            ResultReason::DeniedByRule,
+            "the configuration does not allow it (commands.deny)",
+        ),
+        (
+            ResultReason::DeniedByMode(Some(Mode::Plan)),
+            "the mode does not allow it",
+        ),
+        (ResultReason::NotTrusted, "the workspace is not trusted"),
+        (
+            ResultReason::NeedsApproval { cause: why() },
+            "nobody was there to approve it: no model",
+        ),
+        (
+            ResultReason::PromptFailed { why: why() },
+            "the prompt could not be shown: no model",
+        ),
+        (ResultReason::Withheld, "you withheld the result"),
+        (
+            ResultReason::WithheldUnattended,
+            "nobody was there to release its result",
+        ),
+        (
+            ResultReason::Unanswered { why: why() },
+            "its question was not answered: no model",
+        ),
+        (
+            ResultReason::Unanswered { why: String::new() },
+            "its question was not answered",
+        ),
+        (
+            ResultReason::InvalidArguments { why: why() },
+            "the arguments are invalid: no model",
+        ),
+        (ResultReason::UnknownTool, "there is no tool of this name"),
+        (
+            ResultReason::TooManyCalls,
+            "the message made too many calls; not run",
+        ),
+        (
+            ResultReason::TooSlow,
+            "stopped after its time limit; its effects are unknown",
+        ),
+        (
+            ResultReason::Interrupted,
+            "interrupted; its effects are unknown",
+        ),
+        (
+            ResultReason::LogFailed,
+            "stopped: the conversation could not be written to disk",
+        ),
+        (ResultReason::Cancelled, "cancelled by the user"),
+        (
+            ResultReason::TimeOver,
+            "stopped: the turn's time limit was reached",
+        ),
+        (ResultReason::Unknown { status, word }, "full_moon"),
+    ] {
+        assert_eq!(reason.in_words("ask_user"), words);
+    }
+}
+
+#[test]
+fn people_read_why_a_question_has_no_answer() {
+    for (reason, words) in [
+        (Reason::User, "you"),
+        (Reason::Withdrawn, "withdrawn"),
+        (Reason::BackendError, "it could not be asked"),
+        (Reason::NoPromptBackend, "nobody was there to answer"),
+        (Reason::AssistantRoutingDenied, "only a person may answer"),
+        (
+            Reason::InvalidStaticAnswer,
+            "the configured answer does not fit",
+        ),
+        (Reason::DetachedPolicy, "the policy did not allow an answer"),
+        (Reason::InvalidQuestion, "the question is broken"),
+        (Reason::LimitReached, "too many questions"),
+        (Reason::Other("full_moon".into()), "full_moon"),
+    ] {
+        assert_eq!(reason.in_words(), words);
+    }
+    let client = Word::Known(Backend::Client);
+    let inquiry = Word::Known(Backend::Inquiry);
+    let said = |reason: Reason, by, why| reason.of_no_answer(Some(by), why);
+    assert_eq!(said(Reason::User, &client, None), "the user declined");
+    let why = Some("it shows no texts");
+    assert_eq!(
+        said(Reason::BackendError, &client, why),
+        "it could not be asked: it shows no texts"
+    );
+    // That is for the model.
+    assert_eq!(
+        said(Reason::BackendError, &inquiry, why),
+        "it could not be asked"
+    );
+}
+
+#[test]
+fn a_model_reads_what_refused_its_call() {
+    let text = ModelText::default();
+    let refused = |reason: ResultReason| text.refused("run", &reason, Mode::Ask);
+    let by_rule = refused(ResultReason::DeniedByRule);
+    let by_mode = refused(ResultReason::DeniedByMode(Some(Mode::Plan)));
+    assert_ne!(by_rule, refused(ResultReason::DeniedByConfiguration));
+    assert_ne!(by_rule, refused(ResultReason::Withheld));
+    // The mode on record, whatever the mode is by now.
+    assert!(by_mode.contains("plan"), "{by_mode}");
+    assert!(!by_mode.contains("ask"), "{by_mode}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ use aside_turn::{
 };
 use serde_json::Value;
 
-pub(crate) use setup::World;
+pub(crate) use setup::{PRICES, World};
 
 /// The moment at which every conversation begins.
 const START: Time = Duration::from_secs(1_000);

@@ -13,9 +13,16 @@ use aside_turn::{
     record::Event,
     response::{Finish, Usage},
     rules::{
-        Assistant, Class, Client, Configured, Detached, Mode, QuestionRules, Rules, RunRule,
-        Target, ToolChoice, ToolRules,
+        Assistant, CachePrices, Class, Client, Configured, Detached, Mode, QuestionRules, Rules,
+        RunRule, Target, ToolChoice, ToolRules,
     },
+};
+
+/// Prices of Claude Sonnet, of which a million tokens cost 3 dollars, 15 where the model says them.
+pub(crate) const PRICES: CachePrices = CachePrices {
+    read: 300_000,
+    write: 3_750_000,
+    output: 15_000_000,
 };
 
 /// Rules, client, and what preparing each tool's calls finds.
@@ -158,6 +165,7 @@ impl World {
                 "natively" => model.compacts_natively = value == "yes",
                 "compacts" => model.compacts_at = value.parse().ok(),
                 "cache" => model.cache_life = Some(seconds(value)),
+                "priced" => model.cache_prices = (value == "yes").then_some(PRICES),
                 "compaction" => self.rules.compaction = setting(value),
                 _ => panic!("`{key}` says nothing of a model"),
             }

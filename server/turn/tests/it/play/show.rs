@@ -312,6 +312,9 @@ fn end(play: &Play, end: &End) -> String {
         text += &format!(" {}: {}", lower(&error.code), error.message);
     }
     text += &usage(&end.usage);
+    if let Some(due) = end.summary_due {
+        text += &format!(" summary in {due:?}");
+    }
     for refusal in &end.refusals {
         let arguments = match &refusal.arguments {
             Value::Object(none) if none.is_empty() => String::new(),
