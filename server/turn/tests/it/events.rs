@@ -17,6 +17,7 @@ pub(crate) fn event(words: &str) -> Event {
     let event = match word {
         "start" => json!({"type": "turn_start"}),
         "user" => json!({"type": "user_message", "text": rest}),
+        "steer" => json!({"type": "steer", "text": rest}),
         "sent" => json!({"type": "request_sent", "step": call(rest)}),
         "text" => json!({"type": "text", "text": rest}),
         "reason" => json!({"type": "reasoning", "text": rest}),
@@ -24,6 +25,9 @@ pub(crate) fn event(words: &str) -> Event {
             json!({"type": "tool_call", "call": call(rest), "id": "a", "name": "edit", "arguments": "{}"})
         }
         "respond" => json!({"type": "response_end", "finish": rest}),
+        "counted" => {
+            json!({"type": "response_end", "finish": "stop", "usage": {"input": call(first), "output": call(more)}})
+        }
         "cancelled" => json!({"type": "response_end"}),
         "directive" => json!({"type": "directive", "kind": first, "text": more}),
         "notice" => json!({"type": "notice", "level": "info", "text": rest}),
@@ -35,9 +39,33 @@ pub(crate) fn event(words: &str) -> Event {
         "learned" => json!({"type": "learned", "model": "house/model", "refuses": rest}),
         "late" => json!({"type": "late_answer", "prompt": rest}),
         "end" => json!({"type": "turn_end", "outcome": rest}),
+        "summary" | "native" | "failed" | "undo" => compacting(word, first, more),
         _ => asking(word, first, more),
     };
+    read(event)
+}
+
+/// The event that is on record as this.
+pub(crate) fn read(event: Value) -> Event {
+    let words = event.to_string();
     serde_json::from_value(event).unwrap_or_else(|error| panic!("{words}: {error}"))
+}
+
+/// Summaries of a conversation of 1000 tokens, by their number, and their ends.
+fn compacting(word: &str, first: &str, more: &str) -> Value {
+    let number: u32 = first.parse().unwrap_or(0);
+    match word {
+        "summary" => {
+            let ledger = format!("Ledger {number}.");
+            json!({"type": "compacted", "number": number, "summary": more, "ledger": ledger, "before": 1000})
+        }
+        "native" => {
+            let native = json!({"model": more, "opaque": "{}"});
+            json!({"type": "compacted", "number": number, "native": native, "before": 1000})
+        }
+        "failed" => json!({"type": "compaction_failed", "model": first, "reason": more}),
+        _ => json!({"type": "compaction_undone", "number": number, "context": 1000}),
+    }
 }
 
 /// Questions, prompts and their ends.
