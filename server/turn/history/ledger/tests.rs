@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     question::{AnswerType, Source},
-    record::Word,
+    record::{CallEnd, ResultReason, Word},
 };
 
 fn asks(pair: &str, text: &str) -> Event {
@@ -329,4 +329,89 @@ fn what_is_left_out_of_a_long_text_is_counted() {
     assert_eq!(shortened("abcdefg", 4), "ab [3 bytes left out] fg");
     // A letter is not cut.
     assert_eq!(shortened("aéêëèb", 4), "a [8 bytes left out] b");
+}
+
+#[test]
+fn what_people_add_meanwhile_and_what_a_rule_refuses_are_entries() {
+    let result = |end: CallEnd| Event::ToolResult {
+        call: CallKey(0),
+        end,
+        content: "x".into(),
+        summary: None,
+        held: false,
+        details: None,
+        media: Vec::new(),
+    };
+    let reason = ResultReason::DeniedByRule;
+    let why = reason.in_words("ask_user");
+    let steer = Event::Steer {
+        text: "Only the tests.".into(),
+    };
+    let begun = ledger([Event::TurnStart, steer, call(), result(CallEnd::Failure)]);
+    let text = begun.text();
+    assert!(text.ends_with("- turn 1: Only the tests.\n"), "{text}");
+    let mut refused = begun;
+    refused.push(&result(reason.into()));
+    let entry = format!("- turn 1: Refused: ask_user {{}}: {why}\n");
+    assert!(refused.text().ends_with(&entry), "{}", refused.text());
+}
+
+#[test]
+fn a_ledger_is_empty_where_there_is_nothing_to_tell_and_says_so_where_there_is_no_room() {
+    assert_eq!(Ledger::default().text(), "");
+    let unsent = ledger([Event::TurnStart, says("Go.")]);
+    assert_eq!(
+        unsent.for_request(None),
+        "",
+        "the message goes out by itself"
+    );
+    let mut changed = ledger([Event::TurnStart]);
+    changed.changed("a.txt", None);
+    let lacks =
+        "Left out for want of room: 0 entries that later ones supersede, and 1 of the oldest.\n";
+    let text = changed.for_request(Some(1));
+    assert!(text.ends_with(lacks), "{text}");
+}
+
+#[test]
+fn a_message_has_no_more_than_half_of_the_ledger() {
+    let long = says(&"x".repeat(3_000));
+    let ledger = ledger([Event::TurnStart, long, Event::RequestSent { step: 1 }]);
+    for (most, left_out) in [(100, 2_488), (4_000, 1_000)] {
+        let text = ledger.print(most, ledger.sent);
+        let words = format!("x [{left_out} bytes left out] x");
+        assert!(text.contains(&words), "{most}: {text}");
+    }
+    let text = ledger.print(10_000, ledger.sent);
+    assert!(!text.contains("left out"), "{text}");
+}
+
+#[test]
+fn the_newest_messages_stay_up_to_half_of_the_ledger_and_in_any_ledger_up_to_a_kilobyte() {
+    let mut ledger = ledger([Event::TurnStart]);
+    for at in 0..20 {
+        // With their place they have 115 bytes.
+        ledger.push(&says(&format!("{at:02} {}", "x".repeat(97))));
+    }
+    ledger.push(&Event::RequestSent { step: 1 });
+    for at in 0..100 {
+        ledger.changed(&format!("{at}.txt"), Some(&format!("{at:064}")));
+    }
+    for (most, messages) in [(0, 8), (4_000, 17), (7_200, 20)] {
+        let text = ledger.print(most, ledger.sent);
+        let stays = |at: &usize| text.contains(&format!("- turn 1: {at:02} x"));
+        let stay: Vec<usize> = (0..20).filter(stays).collect();
+        assert_eq!(stay, Vec::from_iter(20 - messages..20), "{most}");
+    }
+}
+
+#[test]
+fn the_last_answer_stays_unless_it_has_more_than_a_quarter_of_the_window() {
+    for (bytes, stays) in [(6_000, true), (6_200, false)] {
+        let answer = answers("p", json!("y".repeat(bytes)));
+        let ledger = ledger([Event::TurnStart, call(), asks("p", "Which?"), answer]);
+        // Of three bytes a token.
+        let text = ledger.for_request(Some(8_192));
+        assert_eq!(text.contains("Answer of the user"), stays, "{bytes}");
+    }
 }

@@ -1,9 +1,12 @@
 //! What is known of a call after its events, one rule a test.
 
 use aside_turn::{
-    history::{CallState, OpenPrompt, PendingEnd, QuestionState, TurnHistory},
+    history::{
+        CallState, DeliveryState, OpenPrompt, PendingEnd, QuestionState, RecordedAnswer,
+        TurnHistory,
+    },
     input::ToolOutput,
-    record::{CallKey, Outcome, PromptId, Reason},
+    record::{CallEnd, CallKey, Outcome, PromptId, Reason, ResultReason},
 };
 use serde_json::json;
 
@@ -63,6 +66,16 @@ fn a_call_waits_for_the_question_that_it_asked_last() {
     check("begin it, ask i1, ask i2, answer i1", asking("i2"));
     check("begin it, ask i1, ask i2, fail i1 user", asking("i2"));
     check("begin it, ask i1, ask i2, answer i2", CallState::Due);
+    // A call that has a result or an end does not wait any more.
+    check(
+        "begin it, ask i1, fail i1 user, ask i2",
+        CallState::Ending(PendingEnd::Unanswered("i1".into())),
+    );
+    let held = CallState::Held {
+        end: CallEnd::Success,
+        delivery: DeliveryState::Unasked,
+    };
+    check("begin it, hold ok, ask i1", held);
     let history = after("begin it, ask i1, ask i2");
     let details = history.call(CALL).and_then(|call| call.details());
     assert_eq!(details.expect("its step is not over").asked, 2);
@@ -77,6 +90,36 @@ fn a_withdrawn_question_cancels_its_call_and_any_other_end_leaves_it_unanswered(
     check("withdrawn", PendingEnd::Cancelled);
     check("user", PendingEnd::Unanswered("i1".into()));
     check("backend_error", PendingEnd::Unanswered("i1".into()));
+}
+
+#[test]
+fn a_call_has_the_last_answer_to_each_of_its_questions() {
+    let answers = |more: &str| {
+        let history = after(&format!("begin it, ask i1, answer i1{more}"));
+        let call = history.call(CALL).expect("it was made");
+        call.details()
+            .expect("its step is not over")
+            .answers
+            .clone()
+    };
+    let given = [("backup".to_owned(), RecordedAnswer::Value(json!(true)))];
+    assert_eq!(answers(""), given);
+    assert_eq!(answers(", begin it, ask i2, answer i2"), given);
+}
+
+#[test]
+fn a_note_of_blanks_says_nothing_to_the_model() {
+    for (note, noted) in [
+        (None, false),
+        (Some(""), false),
+        (Some(" \n"), false),
+        (Some("Not that."), true),
+    ] {
+        let end = PendingEnd::Declined {
+            note: note.map(Into::into),
+        };
+        assert_eq!(end.reason(), ResultReason::Declined { noted }, "{note:?}");
+    }
 }
 
 #[test]

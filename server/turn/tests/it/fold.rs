@@ -3,8 +3,9 @@
 
 use aside_turn::{
     Event,
-    history::{CallHistory, CallState, DeliveryState, TurnHistory},
+    history::{CallHistory, CallState, DeliveryState, Progress, TurnHistory},
     record::{CallKey, ResultReason},
+    response::Finish,
 };
 
 use crate::{
@@ -95,6 +96,23 @@ fn a_response_that_was_never_whole_does_not_count() {
     history.apply(&event("call 1"));
     assert_eq!(history.open_calls().count(), 0);
     assert_eq!(history.step(), 2);
+}
+
+#[test]
+fn a_turn_owes_a_response_to_what_came_after_its_last_one() {
+    for (more, is_owing) in [
+        ("", false),
+        (", steer Wait.", true),
+        (", directive empty Go on.", true),
+        (", notice Late.", false),
+    ] {
+        let history = TurnHistory::of(&events(&format!("sent 1, text One., respond stop{more}")));
+        let progress = Progress::Answered {
+            finish: Some(Finish::Stop),
+            owing: is_owing,
+        };
+        assert_eq!(*history.progress(), progress, "{more}");
+    }
 }
 
 #[test]

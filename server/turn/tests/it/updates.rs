@@ -7,11 +7,14 @@ use aside_turn::{
         updates::{UpdateContext, updates},
     },
     history::TurnHistory,
-    record::{By, Level, Reason},
+    record::{By, Level, Reason, Status},
 };
 use serde_json::{Value, json};
 
 use crate::events::{event, events, read};
+
+/// A call that runs.
+const MADE: &str = "start, sent 1, call 0, respond tool_use, begin it";
 
 /// A turn whose tool `edit` is hidden or not.
 struct Hides(bool);
@@ -76,6 +79,21 @@ fn a_call_is_shown_with_its_arguments_unless_its_tool_is_hidden() {
 }
 
 #[test]
+fn a_result_is_shown_whole_where_its_first_line_is_not_all_of_it() {
+    for (content, goes_on) in [("One.", false), ("One.\n\n  ", false), ("One.\nTwo.", true)] {
+        let shown = Update::ToolResult {
+            call_id: "a".into(),
+            status: Status::Ok,
+            summary: "One.".into(),
+            content: goes_on.then(|| content.to_owned()),
+            exit_status: None,
+        };
+        let result = event(&format!("result {content}"));
+        assert_eq!(of(MADE, &result, &Hides(false)), [shown], "{content:?}");
+    }
+}
+
+#[test]
 fn a_hidden_call_that_fails_is_noticed_unless_its_question_was_shown() {
     let result = |end: &[(&str, &str)]| {
         let mut result = json!({"type": "tool_result", "call": 0, "content": "x"});
@@ -92,17 +110,16 @@ fn a_hidden_call_that_fails_is_noticed_unless_its_question_was_shown() {
             text: text.into(),
         }]
     };
-    let made = "start, sent 1, call 0, respond tool_use, begin it";
-    let asked = format!("{made}, ask i1, answer i1");
+    let asked = format!("{MADE}, ask i1, answer i1");
     let without_reason = notice("edit failed, and the model was told why.");
     for (before, result, expected) in [
-        (made, &failed, without_reason),
+        (MADE, &failed, without_reason),
         (
-            made,
+            MADE,
             &slow,
             notice("edit failed: stopped after its time limit; its effects are unknown."),
         ),
-        (made, &event("result One."), Vec::new()),
+        (MADE, &event("result One."), Vec::new()),
         (&asked, &failed, Vec::new()),
     ] {
         assert_eq!(of(before, result, &Hides(true)), expected, "{before}");

@@ -173,6 +173,7 @@ impl World {
     }
 
     fn before(&mut self, words: &[String]) {
+        let mut summaries = 0;
         for word in words {
             let (key, value) = word.split_once('=').expect("a key and a value");
             match key {
@@ -183,14 +184,20 @@ impl World {
                         ..Usage::default()
                     },
                 }),
-                "summary" => self.before.apply(&Event::Compacted {
-                    number: 1,
-                    asked: false,
-                    summary: "Summary.".into(),
-                    native: None,
-                    ledger: String::new(),
-                    before: number(value),
-                    usage: Usage::default(),
+                "summary" | "asked" => {
+                    summaries += 1;
+                    self.before.apply(&Event::Compacted {
+                        number: summaries,
+                        asked: key == "asked",
+                        summary: "Summary.".into(),
+                        native: None,
+                        ledger: String::new(),
+                        before: number(value),
+                        usage: Usage::default(),
+                    });
+                }
+                "sent" => self.before.apply(&Event::RequestSent {
+                    step: number(value),
                 }),
                 "unanswered" => self.before.apply(&Event::Steer {
                     text: "x".repeat(number(value)),
