@@ -415,3 +415,23 @@ fn the_last_answer_stays_unless_it_has_more_than_a_quarter_of_the_window() {
         assert_eq!(text.contains("Answer of the user"), stays, "{bytes}");
     }
 }
+
+#[test]
+fn only_the_last_answer_to_a_question_stays_and_no_file() {
+    let mut ledger = ledger([
+        Event::TurnStart,
+        call(),
+        asks("p", "Which?"),
+        answers("p", json!("The old one.")),
+        asks("q", "Which?"),
+        answers("q", json!("The new one.")),
+    ]);
+    ledger.changed("a.txt", None);
+    let text = ledger.print(1, 0);
+    assert!(text.contains("The new one."), "{text}");
+    assert!(!text.contains("The old one."), "{text}");
+    assert!(!text.contains("a.txt"), "{text}");
+    let lacks =
+        "Left out for want of room: 1 entries that later ones supersede, and 1 of the oldest.";
+    assert!(text.contains(lacks), "{text}");
+}
