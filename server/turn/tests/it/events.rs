@@ -39,7 +39,7 @@ pub(crate) fn event(words: &str) -> Event {
         "learned" => json!({"type": "learned", "model": "house/model", "refuses": rest}),
         "late" => json!({"type": "late_answer", "prompt": rest}),
         "end" => json!({"type": "turn_end", "outcome": rest}),
-        "summary" | "native" | "failed" | "undo" => compacting(word, first, more),
+        "summary" | "native" | "undo" => compacting(word, first, more),
         _ => asking(word, first, more),
     };
     read(event)
@@ -51,7 +51,7 @@ pub(crate) fn read(event: Value) -> Event {
     serde_json::from_value(event).unwrap_or_else(|error| panic!("{words}: {error}"))
 }
 
-/// Summaries of a conversation of 1000 tokens, by their number, and their ends.
+/// Summaries of a conversation of 1000 tokens, by their number, in words or in one model's own form, and taken back.
 fn compacting(word: &str, first: &str, more: &str) -> Value {
     let number: u32 = first.parse().unwrap_or(0);
     match word {
@@ -63,7 +63,6 @@ fn compacting(word: &str, first: &str, more: &str) -> Value {
             let native = json!({"model": more, "opaque": "{}"});
             json!({"type": "compacted", "number": number, "native": native, "before": 1000})
         }
-        "failed" => json!({"type": "compaction_failed", "model": first, "reason": more}),
         _ => json!({"type": "compaction_undone", "number": number, "context": 1000}),
     }
 }

@@ -2,18 +2,18 @@
 
 use aside_turn::{
     Event,
-    transcript::{Fork, Item, Transcript},
+    transcript::{Fork, Item},
 };
 use serde_json::{Value, json};
 
-use crate::events::{event, events, read};
+use crate::{
+    events::{event, events, read},
+    transcript::transcript,
+};
 
-fn transcript(words: &str) -> Transcript {
-    let mut transcript = Transcript::default();
-    let all = events(words);
-    all.iter().for_each(|event| transcript.push(event));
-    transcript
-}
+/// Text in place of a summary that one model alone can read.
+const UNREADABLE: &str = "The conversation so far was too long and was summarised for another model, in a form that only that one \
+                          can read. What was said is in the log, which the tool `recall` searches if it is on.";
 
 /// The last line of each item.
 fn said(fork: &Fork) -> Vec<String> {
@@ -28,7 +28,7 @@ fn said(fork: &Fork) -> Vec<String> {
     lines.collect()
 }
 
-/// A message with a text of eight bytes, and with an image where `image` says so.
+/// A message with an attached text of eight bytes, and also with an image or not.
 fn message(text: &str, has_image: bool) -> Event {
     let mut attachments = vec![json!({"name": "a.txt", "text": "12345678"})];
     if has_image {
@@ -47,13 +47,12 @@ fn result(call: u32, content: &str, media: &[Value]) -> Event {
     )
 }
 
-const UNREADABLE: &str = "The conversation so far was too long and was summarised for another model, in a form that only that one \
-                          can read. What was said is in the log, which the tool `recall` searches if it is on.";
-
 #[test]
 fn a_summary_that_one_model_reads_stands_for_what_was_before_it_for_that_model_alone() {
-    let fork =
-        transcript("start, user One., sent 1, native 1 house/model, user Two., sent 2").fork();
+    let fork = transcript(&events(
+        "start, user One., sent 1, native 1 house/model, user Two., sent 2",
+    ))
+    .fork();
     for (model, reads, is_native) in [
         ("house/model", true, true),
         ("house/model", false, false),
@@ -74,7 +73,7 @@ fn a_summary_that_one_model_reads_stands_for_what_was_before_it_for_that_model_a
 fn another_model_is_sent_what_such_a_summary_stands_for_as_far_as_a_quarter_of_its_window_holds_it()
 {
     // Twelve bytes, three of which are a token, before each summary and after the last one.
-    let mut transcript = transcript("start");
+    let mut transcript = transcript(&events("start"));
     for (text, number) in [("One.", 1), ("Two.", 2), ("Six.", 3)] {
         transcript.push(&message(text, false));
         transcript.push(&event("sent 1"));
@@ -101,7 +100,7 @@ fn another_model_is_sent_what_such_a_summary_stands_for_as_far_as_a_quarter_of_i
 fn a_summary_that_everybody_can_read_counts_as_any_text_does() {
     let long = "x".repeat(100);
     let native = json!({"model": "house/model", "opaque": "{}"});
-    let mut transcript = transcript("start, user One., sent 1");
+    let mut transcript = transcript(&events("start, user One., sent 1"));
     transcript.push(&read(json!({
         "type": "compacted", "number": 1, "summary": long, "native": native, "before": 1000,
     })));
@@ -116,8 +115,9 @@ fn a_summary_that_everybody_can_read_counts_as_any_text_does() {
 #[test]
 fn results_are_shortened_alike_to_half_of_the_window_and_half_of_what_they_have() {
     let lengths = |bytes: usize, window: Option<u64>| {
-        let mut transcript =
-            transcript("start, user Go., sent 1, call 0, call 1, respond tool_use");
+        let mut transcript = transcript(&events(
+            "start, user Go., sent 1, call 0, call 1, respond tool_use",
+        ));
         let text = "x".repeat(bytes);
         transcript.push(&result(0, &text, &[]));
         transcript.push(&result(1, &text, &[]));
@@ -143,7 +143,9 @@ fn results_are_shortened_alike_to_half_of_the_window_and_half_of_what_they_have(
 #[test]
 fn shorter_results_leave_a_fork_where_it_began() {
     let words = "start, user One., sent 1, native 1 house/model, user Two., sent 2";
-    let fork = transcript(words).fork().read_by("house/model", true, None);
+    let fork = transcript(&events(words))
+        .fork()
+        .read_by("house/model", true, None);
     let short = fork.with_short_results(None);
     assert_eq!(said(&short), said(&fork));
     let native = short.newest_first().find_map(|link| short.native(link));
@@ -152,7 +154,7 @@ fn shorter_results_leave_a_fork_where_it_began() {
 
 #[test]
 fn messages_and_results_have_attachments() {
-    let mut transcript = transcript("start");
+    let mut transcript = transcript(&events("start"));
     transcript.push(&message("Go.", true));
     for event in events("sent 1, text Yes., call 0, respond tool_use") {
         transcript.push(&event);
@@ -170,40 +172,39 @@ fn messages_and_results_have_attachments() {
 
 #[test]
 fn a_fork_has_media_as_long_as_an_image_is_sent_or_waits() {
-    let image = || message("Go.", true);
-    let text = || message("Go.", false);
-    let made = |words: &str| events(words);
+    let with_image = || message("Go.", true);
+    let without = || message("Go.", false);
     let calls = || events("start, user Go., sent 1, call 0, respond tool_use");
     for (all, has_media) in [
         // Nobody is sent again what a summary stands for, unless it is one that a single model reads.
-        (vec![vec![image()], made("sent 1, summary 1 Goal.")], false),
         (
-            vec![vec![image()], made("sent 1, native 1 house/model")],
-            true,
-        ),
-        (
-            vec![vec![text()], made("sent 1, native 1 house/model")],
+            vec![vec![with_image()], events("sent 1, summary 1 Goal.")],
             false,
         ),
-        (vec![vec![image()], made("summary 1 Goal.")], true),
-        (vec![vec![text()], made("summary 1 Goal.")], false),
         (
-            vec![calls(), vec![result(0, "One.", &[self::image()])]],
+            vec![vec![with_image()], events("sent 1, native 1 house/model")],
             true,
         ),
+        (
+            vec![vec![without()], events("sent 1, native 1 house/model")],
+            false,
+        ),
+        (vec![vec![with_image()], events("summary 1 Goal.")], true),
+        (vec![vec![without()], events("summary 1 Goal.")], false),
+        (vec![calls(), vec![result(0, "One.", &[image()])]], true),
         (vec![calls(), vec![result(0, "One.", &[])]], false),
     ] {
-        let mut transcript = Transcript::default();
         let all = all.concat();
-        all.iter().for_each(|event| transcript.push(event));
-        assert_eq!(transcript.fork().has_media, has_media, "{all:?}");
+        let fork = transcript(&all).fork();
+        assert_eq!(fork.has_media, has_media, "{all:?}");
     }
 }
 
 #[test]
 fn the_last_calls_go_out_after_a_summary_each_with_its_own_result_in_a_fence_that_is_not_in_it() {
-    let mut transcript =
-        transcript("start, user Go., sent 1, text Let me see., call 0, call 1, respond tool_use");
+    let mut transcript = transcript(&events(
+        "start, user Go., sent 1, text Let me see., call 0, call 1, respond tool_use",
+    ));
     transcript.push(&result(0, "````", &[]));
     transcript.push(&result(1, "Two.", &[]));
     for event in events("summary 1 Goal., summary 2 Less., sent 2") {
@@ -226,7 +227,7 @@ fn the_last_calls_go_out_after_a_summary_each_with_its_own_result_in_a_fence_tha
 fn results_belong_to_the_turn_of_their_calls_also_where_they_go_out_in_the_next_one() {
     let words =
         "start, user One., sent 1, call 0, respond tool_use, result Two., start, user Six., sent 1";
-    let fork = transcript(words).fork();
+    let fork = transcript(&events(words)).fork();
     let turns: Vec<u32> = fork.newest_first().map(|link| link.turn).collect();
     assert_eq!(turns, [2, 1, 1, 1]);
     assert_eq!(said(&fork), ["One.", "{}", "Two.", "Six."]);
@@ -234,7 +235,7 @@ fn results_belong_to_the_turn_of_their_calls_also_where_they_go_out_in_the_next_
 
 #[test]
 fn a_summary_that_is_taken_back_later_counts_and_changes_nothing_that_is_sent() {
-    let mut transcript = transcript("start, user One., sent 1, counted 900");
+    let mut transcript = transcript(&events("start, user One., sent 1, counted 900"));
     let before = said(&transcript.fork());
     transcript.push_undone(&event("summary 1 Goal."));
     assert_eq!(said(&transcript.fork()), before);
@@ -245,7 +246,7 @@ fn a_summary_that_is_taken_back_later_counts_and_changes_nothing_that_is_sent() 
 
 #[test]
 fn files_that_changed_are_noted_in_the_ledger_of_the_transcript() {
-    let mut transcript = transcript("start, user Go.");
+    let mut transcript = transcript(&events("start, user Go."));
     transcript.ledger_mut().changed("a.txt", None);
     transcript.ledger_mut().undone("b.txt");
     let ledger = transcript.ledger().text();

@@ -15,7 +15,8 @@ fn message(attachments: Vec<Attachment>) -> Event {
     }
 }
 
-fn transcript(events: &[Event]) -> Transcript {
+/// The transcript that these events build.
+pub(crate) fn transcript(events: &[Event]) -> Transcript {
     let mut transcript = Transcript::default();
     events.iter().for_each(|event| transcript.push(event));
     transcript
