@@ -315,7 +315,7 @@ impl Ledger {
         let mut left_out = [0, 0];
         for (pass, of_pass) in [false, true].into_iter().enumerate() {
             for (at, entry) in entries.iter().enumerate() {
-                if excess > 0 && kept[at] && !stays[at] && current[at] == of_pass {
+                if excess > 0 && !stays[at] && current[at] == of_pass {
                     kept[at] = false;
                     excess = excess.saturating_sub(size(entry));
                     left_out[pass] += 1;

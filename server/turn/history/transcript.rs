@@ -155,7 +155,6 @@ impl Transcript {
 
     /// Applies a summary that is taken back later: what providers are sent stays as it is.
     pub fn push_undone(&mut self, summary: &Event) {
-        self.ledger.push(summary);
         self.fullness.apply(summary);
     }
 

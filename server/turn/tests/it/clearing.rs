@@ -19,6 +19,8 @@ use aside_turn::{
 use fastrand::Rng;
 use serde_json::json;
 
+use crate::transcript::transcript;
+
 /// Conversations that are played, unless it is told otherwise.
 const CONVERSATIONS: u64 = 2_000;
 /// Time after which the cache of the model has expired.
@@ -167,12 +169,6 @@ impl GrowingLog {
         let events: Vec<Event> = serde_json::from_str(&text).expect("it can be read");
         transcript(&events)
     }
-}
-
-fn transcript(events: &[Event]) -> Transcript {
-    let mut transcript = Transcript::default();
-    events.iter().for_each(|event| transcript.push(event));
-    transcript
 }
 
 /// What a turn puts on record of it before its first request.
