@@ -319,13 +319,15 @@ impl Call {
         }
     }
 
-    /// Checks an answer to a prompt; `None` if the prompt is not this call's.
+    /// Checks an answer to a prompt; `None` unless it is one of this call on a client's screen.
     pub(crate) fn fits(
         &mut self,
         id: &PromptId,
         answer: &PromptAnswer,
     ) -> Option<Result<(), Misfit>> {
-        self.state.waiting_mut(id)?;
+        if !self.has_open_prompt(id) {
+            return None;
+        }
         let PromptAnswer::Answer { value, .. } = answer else {
             return Some(Ok(()));
         };

@@ -308,7 +308,7 @@ impl TurnHistory {
         if let QuestionState::Prompted(prompt) = &asked.state
             && let Some(prompt) = self.prompts.get_mut(prompt)
         {
-            prompt.state = PromptState::Answered;
+            prompt.state = PromptState::of_question(response);
             prompt.last = self.applied;
         }
         asked.state = response.into();

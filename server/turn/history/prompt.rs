@@ -1,6 +1,6 @@
 //! State of a prompt, folded from events.
 
-use crate::record::{CallKey, Closed, Permission, PromptSubject};
+use crate::record::{CallKey, Closed, InquiryResponse, Permission, PromptSubject};
 
 /// A prompt of the turn and its state.
 #[derive(Clone, Debug)]
@@ -21,8 +21,10 @@ pub enum PromptState {
     Permitted(Permission),
     /// A `deliverResult` prompt was answered: whether the model may see the result.
     Delivered(bool),
-    /// A question prompt whose question has its response.
+    /// A question prompt was answered.
     Answered,
+    /// A question prompt got no answer and will not get one.
+    Unanswered,
     /// A person declined to answer.
     Declined,
     /// The prompt was withdrawn.
@@ -84,6 +86,14 @@ impl PromptState {
             (_, Closed::Permitted { .. } | Closed::Configured | Closed::Delivered { .. }) => {
                 Self::Unknown
             }
+        }
+    }
+
+    /// State of the prompt of a question that has this response.
+    pub(super) fn of_question(response: &InquiryResponse) -> Self {
+        match response {
+            InquiryResponse::Answered { .. } | InquiryResponse::Redacted { .. } => Self::Answered,
+            InquiryResponse::Cancelled { .. } => Self::Unanswered,
         }
     }
 }

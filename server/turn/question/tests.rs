@@ -214,4 +214,12 @@ fn a_text_from_a_command_line_is_read_by_the_type() {
         question(json!({"type": "text"})).parse("true"),
         json!("true")
     );
+    let mut optional = question(json!({"type": "text"}));
+    optional.optional = true;
+    assert_eq!(
+        [optional.parse("true"), optional.parse("")],
+        [json!("true"), Value::Null]
+    );
+    let needed = question(json!({"type": "text"}));
+    assert_eq!(needed.parse(""), json!(""));
 }

@@ -23,6 +23,7 @@ mod record;
 mod resumes;
 mod routing;
 mod storm;
+mod summaries;
 mod swap;
 mod table;
 mod transcript;

@@ -199,3 +199,24 @@ fn a_terminal_shows_questions_and_hides_what_is_typed() {
     assert!(terminal.questions && terminal.secret);
     assert_eq!(terminal.name, "terminal");
 }
+
+#[test]
+fn what_is_as_usual_is_not_written() {
+    let written = |words: &str| serde_json::to_value(event(words)).expect("JSON");
+    assert_eq!(
+        written("user One."),
+        json!({"type": "user_message", "text": "One."})
+    );
+    assert_eq!(
+        written("result One."),
+        json!({"type": "tool_result", "call": 0, "status": "ok", "content": "One."})
+    );
+    assert_eq!(
+        written("respond stop"),
+        json!({"type": "response_end", "finish": "stop"})
+    );
+    assert_eq!(
+        serde_json::to_value(MediaType::Png).expect("JSON"),
+        "image/png"
+    );
+}

@@ -94,6 +94,27 @@ fn a_result_is_shown_whole_where_its_first_line_is_not_all_of_it() {
 }
 
 #[test]
+fn a_result_with_a_summary_of_its_own_is_not_shown_whole() {
+    let mut result =
+        json!({"type": "tool_result", "call": 0, "content": "One.\nTwo.", "status": "ok"});
+    result["summary"] = "Both.".into();
+    let shown = |result: Value| match of(MADE, &read(result), &Hides(false)).as_slice() {
+        [
+            Update::ToolResult {
+                summary, content, ..
+            },
+        ] => (summary.clone(), content.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(result.clone()), ("Both.".to_owned(), None));
+    // People are told the reason of a failure, and the model the rest.
+    result["status"] = "error".into();
+    result["reason"] = "interrupted".into();
+    let reason = "interrupted; its effects are unknown".to_owned();
+    assert_eq!(shown(result), (reason, None));
+}
+
+#[test]
 fn a_hidden_call_that_fails_is_noticed_unless_its_question_was_shown() {
     let result = |end: &[(&str, &str)]| {
         let mut result = json!({"type": "tool_result", "call": 0, "content": "x"});
