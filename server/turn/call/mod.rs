@@ -315,7 +315,8 @@ impl Call {
         let (tool, text) = (&self.identity.tool, cx.text());
         let (reason, text) = match (stopping, outcome) {
             (Some(Stopping::Cancelled), _) => (ResultReason::Cancelled, text.cancelled()),
-            (Some(Stopping::LogFailed), _) => (ResultReason::LogFailed, text.log_failed()),
+            // Nothing can be recorded any more, so no model reads of it.
+            (Some(Stopping::LogFailed), _) => (ResultReason::LogFailed, String::new()),
             (Some(Stopping::TimeOver), _) => (ResultReason::TimeOver, text.time_over()),
             (Some(Stopping::TooSlow), _) => {
                 let most = cx.tool_time(tool).as_secs();
@@ -432,16 +433,16 @@ impl Call {
         let (reason, text) = match ending {
             Ending::Cancelled => (ResultReason::Cancelled, cx.text().cancelled()),
             Ending::TimeOver => (ResultReason::TimeOver, cx.text().time_over()),
-            Ending::LogFailed => (ResultReason::LogFailed, cx.text().log_failed()),
+            Ending::LogFailed => return self.log_failed(cx),
         };
         self.finish_aside(cx, CallEnding { reason, text });
     }
 
-    /// Ends a call whose run never began because the log could not be written.
-    pub(crate) fn never_ran(&mut self, cx: &mut Context) {
+    /// Ends a call that does not run, where nothing can be recorded any more. No model reads of it.
+    pub(crate) fn log_failed(&mut self, cx: &mut Context) {
         let ending = CallEnding {
             reason: ResultReason::LogFailed,
-            text: cx.text().log_failed(),
+            text: String::new(),
         };
         self.finish_aside(cx, ending);
     }

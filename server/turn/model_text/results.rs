@@ -19,12 +19,6 @@ impl ModelText {
         self.render(Sentence::TimeOver, &[])
     }
 
-    /// The log could not be appended to, which ended the turn.
-    #[must_use]
-    pub fn log_failed(&self) -> String {
-        self.render(Sentence::LogFailed, &[])
-    }
-
     /// A response made more calls than are looked at.
     #[must_use]
     pub fn too_many_calls(&self) -> String {

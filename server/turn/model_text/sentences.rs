@@ -27,7 +27,6 @@ sentences! {
     // Why a call ended.
     Cancelled = "Cancelled by the user.";
     TimeOver = "Stopped: the turn's time limit was reached.";
-    LogFailed = "Stopped: the conversation could not be written to disk.";
     TooManyCalls = "Too many calls in one message; not run.";
     UnknownTool = "There is no tool {tool}.";
     InvalidArguments = "Invalid arguments for {tool}: {what}.";

@@ -34,7 +34,7 @@ impl Turn {
             if let Effect::Run(work) = effect {
                 let never_ran = |call: &&mut Call| call.key() == work.call && !call.is_done();
                 if let Some(call) = self.calls.iter_mut().find(never_ran) {
-                    call.never_ran(&mut self.cx);
+                    call.log_failed(&mut self.cx);
                 }
             }
         }

@@ -134,7 +134,7 @@ impl Turn {
             Feature::ForcedTool | Feature::ForcedWhileReasoning => None,
             // Reasoning was turned off for this request, so that a tool could be forced.
             Feature::ReasoningOff if model.reasoning && !sending.reasoning => Some(Sending {
-                directive: None,
+                directive: sending.directive,
                 ..self.force.retry(model)
             }),
             _ => Some(Sending {

@@ -12,9 +12,13 @@ use crate::play::Play;
 
 /// The conversation, cut behind the end of its first response and gone on with: what is recorded then.
 fn after_the_response(text: &str) -> Vec<Event> {
+    after(text, |event| matches!(event, Event::ResponseEnd { .. }))
+}
+
+/// The conversation, cut behind its first event of this kind and gone on with: what is recorded then.
+fn after(text: &str, is_last: impl Fn(&Event) -> bool) -> Vec<Event> {
     let played = Play::of(text);
-    let is_end = |event: &Event| matches!(event, Event::ResponseEnd { .. });
-    let end = played.events.iter().position(is_end).expect("a response") + 1;
+    let end = played.events.iter().position(is_last).expect("an event") + 1;
     let mut cut = Play::cut(&played, end);
     cut.resume(Vec::new());
     cut.events.split_off(end)
@@ -96,6 +100,13 @@ fn a_call_whose_question_has_no_answer_ends_for_that_reason() {
 fn a_message_that_came_meanwhile_is_answered() {
     let events = after_the_response("part Half\nsteer Test it, too.\nfinish stop");
     assert_eq!(events, [Event::RequestSent { step: 2 }]);
+}
+
+#[test]
+fn a_model_that_was_told_to_call_a_tool_is_asked_again() {
+    let missed = "tool edit\nchoice edit\nmodel forces=no\nsay Words.";
+    let is_told = |event: &Event| matches!(event, Event::Directive { kind, .. } if matches!(kind, DirectiveKind::ForceAgain { .. }));
+    assert_eq!(after(missed, is_told), [Event::RequestSent { step: 2 }]);
 }
 
 /// A command that waits for a person's word, in a turn that was left; what is recorded of a resume with this answer, in a
