@@ -79,11 +79,10 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
         CallState::Ending(end) => finish(cx, &mut call, &end),
         CallState::Held { end, delivery } => {
             let result = details.result.unwrap_or_default();
-            let output = ToolOutput {
-                details: result.details,
-                media: result.media,
-                ..ToolOutput::text(result.content)
-            };
+            let mut output = ToolOutput::text(result.content);
+            output.summary = result.summary.unwrap_or(output.summary);
+            output.details = result.details;
+            output.media = result.media;
             let next = deliver(cx, &mut call, HeldResult { end, output }, delivery);
             return (call, next);
         }

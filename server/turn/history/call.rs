@@ -46,6 +46,8 @@ pub struct CallDetails {
 pub struct RecordedResult {
     /// Text for the model.
     pub content: String,
+    /// The line for people of a held result, where it is not the first one of the text.
+    pub summary: Option<String>,
     /// Other data of a held result, for its final record.
     pub details: Option<Value>,
     /// Images and documents of a held result, for its final record.

@@ -78,15 +78,16 @@ impl TurnHistory {
                 call,
                 end,
                 content,
+                summary,
                 held,
                 details,
                 media,
-                ..
             } => {
                 if *held {
                     if let Some(call) = self.open_call(*call) {
                         let result = RecordedResult {
                             content: content.clone(),
+                            summary: summary.clone(),
                             details: details.clone(),
                             media: media.clone(),
                         };

@@ -2,11 +2,13 @@
 
 use aside_turn::{
     Effect, Event,
+    attachment::Attachment,
     effect::Update,
     history::TurnHistory,
     record::{DirectiveKind, Outcome},
     response::Usage,
 };
+use serde_json::json;
 
 use crate::play::Play;
 
@@ -94,6 +96,33 @@ fn a_call_whose_question_has_no_answer_ends_for_that_reason() {
         summary,
         Some("its question was not answered: the user declined")
     );
+}
+
+#[test]
+fn a_result_that_was_held_back_is_let_through_as_it_was() {
+    let mut held = Play::of("client\ntool run result=ask\ndo a run {}\ndone a one\\ntwo");
+    let is_held = |event: &&mut Event| matches!(event, Event::ToolResult { held: true, .. });
+    let result = held.events.iter_mut().find(is_held);
+    let Some(Event::ToolResult {
+        summary,
+        details,
+        media,
+        ..
+    }) = result
+    else {
+        panic!("{}", held.out);
+    };
+    *summary = Some("2 lines".into());
+    *details = Some(json!({"exit_status": 0}));
+    *media = vec![Attachment::text("a.txt", "One.")];
+    let mut expected = result.cloned().expect("a result");
+    if let Event::ToolResult { held, .. } = &mut expected {
+        *held = false;
+    }
+    held.line("crash");
+    held.line("resume p1=yes");
+    let let_through = held.events.iter().rev().nth(1);
+    assert_eq!(let_through, Some(&expected), "{}", held.out);
 }
 
 #[test]
