@@ -295,12 +295,12 @@ mod tests {
     #[test]
     fn kinds_differ_in_size_words_and_who_takes_them() {
         for (mime, most, words, by_images, by_documents) in [
-            ("image/png", IMAGE, "an image", true, false),
-            ("image/webp", IMAGE, "an image", true, false),
-            ("application/pdf", DOCUMENT, "a PDF", false, true),
+            ("image/png", 7_500_000, "an image", true, false),
+            ("image/webp", 7_500_000, "an image", true, false),
+            ("application/pdf", 16_777_216, "a PDF", false, true),
             (
                 "image/avif",
-                DOCUMENT,
+                16_777_216,
                 "a file of an unknown type",
                 false,
                 false,
