@@ -203,8 +203,11 @@ impl Turn {
             }
             Input::Prepared(key, preparation) => self.prepared.push((key, preparation)),
             Input::Finished(key, outcome) => {
-                // What it asked while it ran.
-                self.inquiries.drop_call(&mut self.cx, key);
+                let mut calls = self.calls.iter();
+                // What it asked while it ran. A run that is said to end again ends nothing more.
+                if calls.any(|call| call.key() == key && call.is_running()) {
+                    self.inquiries.drop_call(&mut self.cx, key);
+                }
                 self.with_call(key, |call, cx| call.finished(cx, outcome));
             }
             Input::Progress(key) => self.with_call(key, |call, cx| call.progress(cx)),
