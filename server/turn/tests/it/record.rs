@@ -99,7 +99,7 @@ fn a_value_that_is_nested_too_deep_for_its_line_to_be_read_is_its_text() {
 #[test]
 fn tokens_of_a_models_answer_are_on_record_with_it() {
     let effort = json!({
-        "assistant": "a", "model": "m", "strategy": "in_band", "attempts": 1, "milliseconds": 5,
+        "model": "m", "strategy": "in_band", "tries": 1, "milliseconds": 5,
         "usage": {"input": 20, "output": 2},
     });
     let answered = json!({

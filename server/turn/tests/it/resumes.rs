@@ -1,4 +1,4 @@
-//! Where a turn goes on whose process ended right behind the end of a response.
+//! Where a turn goes on whose process ended, and what it still knows.
 
 use aside_turn::{
     Effect, Event,
@@ -19,11 +19,17 @@ fn after_the_response(text: &str) -> Vec<Event> {
 
 /// The conversation, cut behind its first event of this kind and gone on with: what is recorded then.
 fn after(text: &str, is_last: impl Fn(&Event) -> bool) -> Vec<Event> {
+    let (mut play, recorded) = cut_behind(text, is_last);
+    play.events.split_off(recorded)
+}
+
+/// The conversation, cut behind its first event of this kind and gone on with, and how many events it had then.
+fn cut_behind(text: &str, is_last: impl Fn(&Event) -> bool) -> (Play, usize) {
     let played = Play::of(text);
-    let end = played.events.iter().position(is_last).expect("an event") + 1;
-    let mut cut = Play::cut(&played, end);
+    let recorded = played.events.iter().position(is_last).expect("an event") + 1;
+    let mut cut = Play::cut(&played, recorded);
     cut.resume(Vec::new());
-    cut.events.split_off(end)
+    (cut, recorded)
 }
 
 #[test]
@@ -78,16 +84,13 @@ fn tokens_of_responses_and_inquiries_are_counted_from_the_record() {
     assert_eq!(usage, expected, "{}", played.out);
 }
 
-/// People are told again, where the turn ended between the outcome of a question and that of its call.
+/// The process ended between the outcome of the question and that of its call.
 #[test]
 fn a_call_whose_question_has_no_answer_ends_for_that_reason() {
-    let played = Play::of(
-        "updates\nclient\ntool edit\ndo a edit {}\nasks a backup boolean: Keep it?\ndecline a",
-    );
+    let text =
+        "updates\nclient\ntool edit\ndo a edit {}\nasks a backup boolean: Keep it?\ndecline a";
     let is_outcome = |event: &Event| matches!(event, Event::InquiryResponse { .. });
-    let outcome = played.events.iter().position(is_outcome);
-    let mut cut = Play::cut(&played, outcome.expect("an outcome") + 1);
-    cut.resume(Vec::new());
+    let (cut, _) = cut_behind(text, is_outcome);
     let summary = cut.effects.iter().find_map(|effect| match effect {
         Effect::Tell(Update::ToolResult { summary, .. }) => Some(summary.as_str()),
         _ => None,
@@ -127,7 +130,7 @@ fn a_result_that_was_held_back_is_let_through_as_it_was() {
 
 #[test]
 fn a_message_that_came_meanwhile_is_answered() {
-    let events = after_the_response("part Half\nsteer Test it, too.\nfinish stop");
+    let events = after_the_response("text One.\nsteer Test it, too.\nfinish stop");
     assert_eq!(events, [Event::RequestSent { step: 2 }]);
 }
 

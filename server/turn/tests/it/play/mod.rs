@@ -229,8 +229,11 @@ impl Play {
             Some(fits) => fits.is_err() == self.effects[effects..].iter().any(is_warning),
             None => self.events[events..].iter().all(is_late),
         };
-        let is_known = as_said || self.watch.is_unwritten();
-        assert!(is_known, "{fits:?}\n{}", self.out);
+        assert!(
+            as_said || self.watch.is_unwritten(),
+            "{fits:?}\n{}",
+            self.out
+        );
     }
 
     fn handle(&mut self, input: Input) {
