@@ -13,7 +13,7 @@ fs.mkdirSync(workspace);
 const source = (name) => Array.from({ length: 31 }, (_, n) => `export const ${name}${n + 1} = ${n + 1};\n`).join('');
 const NAMES = ['one', 'two', 'three'];
 for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
-for (const name of ['still', 'asked']) fs.writeFileSync(path.join(workspace, `${name}.txt`), 'one\ntwo\nthree\n');
+for (const name of ['still', 'asked', 'written']) fs.writeFileSync(path.join(workspace, `${name}.txt`), 'one\ntwo\nthree\n');
 fs.mkdirSync(path.join(workspace, 'parts'));
 fs.writeFileSync(path.join(workspace, 'parts/gears.ts'), source('gear'));
 const read = (name) => fs.readFileSync(path.join(workspace, `${name}.ts`), 'utf8');
@@ -79,10 +79,15 @@ const inView = async () => {
 };
 
 await test('an answer grows on the screen while it is written, at each speed of a model, and all of it is in view', async () => {
+  await open('written.txt');
   await select('one.ts', 12, 0);
   await ask('Tell me slowly');
   const ends = await watch(page.locator('body'), '.review-widget .comment-body');
   await see(thread, 'works');
+  // Programs write in files that are open meanwhile: in another one, and above the cursor.
+  const before = read('one');
+  fs.writeFileSync(path.join(workspace, 'written.txt'), 'by a program\n');
+  fs.writeFileSync(path.join(workspace, 'one.ts'), `// by a program\n${before}`);
   await thread.locator('.review-comment').nth(1).evaluate((it) => (it.dataset.same = 'it'));
   await done(1);
   const told = await ends(25);
@@ -92,6 +97,7 @@ await test('an answer grows on the screen while it is written, at each speed of 
   assert.equal(hidden, 0, 'no inner box scrolls');
   assert.ok(visible > 200 && height > 264, `${visible} of ${height} px`);
   await picture('answer');
+  fs.writeFileSync(path.join(workspace, 'one.ts'), before);
   return told;
 });
 

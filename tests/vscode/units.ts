@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { compose, diffBlocks, linesOf, moved } from 'source/blocks';
 import { keptWith, toHand } from 'source/entered';
 import { boxed, escaped, fenced, harmless, isLong, located, titled, traced, visible, worded } from 'source/text';
+import { tracked, type Position } from 'source/track';
 import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
@@ -34,6 +35,55 @@ assert.deepEqual(moved(list, linesOf('new\na\nb\nc\nd\n'), diffBlocks(list, line
 assert.equal(moved(list, linesOf('a\nb\nc!\nd\n'), diffBlocks(list, linesOf('a\nb\nC\nd\n'))), undefined);
 const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word} ${at}\n`);
 assert.equal(diffBlocks(lines(3_000, 'old'), lines(3_000, 'new')).length, 1, 'too many changes are one block');
+
+// A span has the same text after edits that do not touch it, and where text of it went or came, it ends in order.
+for (let round = 0; round < 20_000; round++) {
+  const any = () => Array.from({ length: below(12) }, () => 'ab\n'[below(3)]).join('');
+  const some = (bound: number): [number, number] => [below(bound + 1), below(bound + 1)].sort((a, b) => a - b) as [number, number];
+  const position = (text: string, at: number) => {
+    const rows = text.slice(0, at).split('\n');
+    return { line: rows.length - 1, character: rows.at(-1)!.length };
+  };
+  const spanOf = (text: string, [start, end]: [number, number]) => ({ start: position(text, start), end: position(text, end) });
+  const offset = (text: string, { line, character }: Position) => {
+    const rows = text.split('\n');
+    assert.ok(line < rows.length && character <= rows[line]!.length, 'it is in the text');
+    return rows.slice(0, line).reduce((sum, it) => sum + it.length + 1, character);
+  };
+  const before = any();
+  const chosen = some(before.length);
+  const edit = (text: string) => {
+    const [from, to] = some(text.length);
+    const put = any();
+    return { from, to, put, text: text.slice(0, from) + put + text.slice(to), edit: { range: spanOf(text, [from, to]), text: put } };
+  };
+  const one = edit(before);
+  const two = edit(one.text);
+  const span = spanOf(before, chosen);
+  const once = tracked(span, [one.edit]);
+  assert.deepEqual(tracked(span, [one.edit, two.edit]), tracked(once, [two.edit]));
+  const now = [offset(one.text, once.start), offset(one.text, once.end)];
+  assert.ok(now[0] <= now[1], 'it ends in order');
+  if (one.to < chosen[0] || one.from > chosen[1]) assert.equal(one.text.slice(...now), before.slice(...chosen));
+}
+// What is written at its edges, and what takes its place: span, edit, span; each `line:character-line:character`.
+for (const [span, range, text, after] of [
+  ['2:0-3:0', '2:0-2:0', 'new\n', '3:0-4:0'],
+  ['2:0-3:0', '3:0-3:0', 'new\n', '2:0-3:0'],
+  ['2:0-2:0', '2:0-2:0', 'new\r\n', '3:0-3:0'],
+  ['2:4-2:4', '2:4-2:4', '\nnext', '2:4-2:4'],
+  ['2:4-2:9', '2:4-2:4', 'more', '2:4-2:13'],
+  ['2:4-2:9', '1:0-2:4', '', '1:0-1:5'],
+  ['2:4-2:9', '1:3-2:6', 'one\r\ntwo', '2:3-2:6'],
+  ['5:0-7:0', '0:0-9:0', 'all\n', '1:0-1:0'],
+  ['5:0-7:0', '0:0-9:0', 'a\nb\nc\nd\ne\nf\ng\nh\n', '5:0-7:0'],
+]) {
+  const spanOf = (words: string) => {
+    const [start, end] = words.split('-').map((it) => it.split(':').map(Number)).map(([line, character]) => ({ line, character }));
+    return { start, end };
+  };
+  assert.deepEqual(tracked(spanOf(span), [{ range: spanOf(range), text }]), spanOf(after), `${span} after ${range}`);
+}
 
 // No image is loaded, however it is written; code stays as it is.
 const remote = ['![x](https://e.org/a.png)', '![a[b]c](https://e.org/a.png)', '> ![x](//e.org/a.png)', '![x]\n(https://e.org)\n![y](z)', '![\n~~~x](https://e.org/a.png)'];

@@ -8,7 +8,7 @@ import { Keys } from './keys';
 import { McpServers } from './mcpServers';
 import { completion } from './mentions';
 import { Choices } from './pickers';
-import { Prompts } from './prompts';
+import { BOX, Prompts } from './prompts';
 import { Review, type From } from './review';
 import { Server } from './server';
 import { StatusBar } from './status';
@@ -19,7 +19,7 @@ import { View } from './view';
 import { VERSION, type ConversationItem } from './wire';
 
 /** The reply boxes of comment threads. */
-const REPLY = { scheme: 'comment' };
+const REPLY = { scheme: BOX };
 const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 
 /** Arguments of the command that asks, from other extensions. Without them, the person writes in the thread. */

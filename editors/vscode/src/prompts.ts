@@ -45,6 +45,10 @@ const becameOf = (answer: Answer): Became =>
       ? 'taken'
       : 'refused';
 
+/** The scheme of what is typed in the box of a thread. */
+export const BOX = 'comment';
+export const isBox = ({ uri }: vscode.TextDocument): boolean => uri.scheme === BOX;
+
 export const isChange = ({ preview }: Prompt): boolean => preview?.kind === 'diff';
 
 export class Prompts {
@@ -68,20 +72,27 @@ export class Prompts {
     subscriptions: vscode.ExtensionContext['subscriptions'],
   ) {
     const leave = () => (this.attends = false);
+    let beside = vscode.window.activeTextEditor;
     subscriptions.push(
       this.changed,
-      // VS Code empties the box of a message that was sent; nobody moved in it then.
-      vscode.window.onDidChangeTextEditorSelection(
-        ({ textEditor, kind }) =>
-          (kind !== undefined || textEditor.document.uri.scheme !== 'comment') && leave(),
-      ),
-      vscode.window.onDidChangeActiveTextEditor(leave),
+      // A cursor that has no kind was moved by an edit: of a program, or of a person in the box of a message, which tells it below.
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind !== undefined && leave()),
+      // Some time after a message was sent, VS Code calls the editor beside its box the active one. Nobody moved then.
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        const inBox = editor !== undefined && isBox(editor.document);
+        if (inBox || editor !== beside) leave();
+        if (!inBox) beside = editor;
+      }),
       vscode.window.onDidChangeActiveTerminal(leave),
       // Whoever reads a long answer and touches nothing has not left, though VS Code calls the window inactive then.
       vscode.window.onDidChangeWindowState(({ focused }) => !focused && leave()),
-      // A reply box that is emptied was sent; one with a text is being typed in.
+      // Documents are changed by programs, too: VS Code writes its settings, and Aside the files of an answer. A person undoes,
+      // or types in a box; one that is emptied was sent.
       vscode.workspace.onDidChangeTextDocument(
-        ({ document, contentChanges }) => contentChanges.length && document.getText() && leave(),
+        ({ document, contentChanges, reason }) =>
+          (reason !== undefined ||
+            (contentChanges.length && isBox(document) && document.getText())) &&
+          leave(),
       ),
       vscode.workspace.registerTextDocumentContentProvider(PAGE, {
         provideTextDocumentContent: ({ query }) => this.textOf(query),

@@ -6,9 +6,10 @@ import { rootOf } from './editorTools';
 import { Follow } from './follow';
 import { expected, offers, typedAnswer } from './offers';
 import type { Choices } from './pickers';
-import { isChange, type Prompts } from './prompts';
+import { isBox, isChange, type Prompts } from './prompts';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { escaped, fenced, harmless, located, titled, visible } from './text';
+import { tracked } from './track';
 import { OUTCOMES, spent, summed, type TurnText } from './turnText';
 import { asker, GRACE, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
@@ -33,8 +34,8 @@ type Note = vscode.Comment & { promptId?: string };
 
 interface Thread {
   on: vscode.CommentThread;
-  /** The selection when the thread was opened. */
-  readonly about: vscode.Range;
+  /** What was selected when the thread was opened, where it is by now. */
+  about: vscode.Range;
   /** What goes along with the first message besides these lines. */
   readonly more: Attachment[];
   talk: Talk;
@@ -66,8 +67,6 @@ const MOST_PLACES = 50;
 
 /** Schemes of documents beside whose lines one can ask; of one that is no file, the text goes along. */
 const ASKABLE = ['file', 'untitled', 'git'];
-/** The scheme of what is typed in the box of a thread. */
-const BOX = 'comment';
 /** The command of an answer that is offered. */
 const CHOOSE = 'aside.chooseAnswer';
 const ASIDE = { name: 'Aside' };
@@ -111,6 +110,7 @@ export class Threads {
       }),
       prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread))),
       choices.onDidChange(told),
+      vscode.workspace.onDidChangeTextDocument((change) => this.track(change)),
       { dispose: () => this.threads.forEach(({ timer }) => clearTimeout(timer)) },
     );
   }
@@ -309,6 +309,27 @@ export class Threads {
     return [...this.threads].find(matches);
   }
 
+  /** Moves lines with their text. VS Code moves a thread on the screen alone, and leaves its range as it was. */
+  private track({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const isOf = (uri: vscode.Uri) => uri.toString() === document.uri.toString();
+    const now = (range: vscode.Range) => {
+      const { start, end } = tracked(range, contentChanges);
+      return new vscode.Range(start.line, start.character, end.line, end.character);
+    };
+    if (this.asked && isOf(this.asked.uri)) this.asked.range = now(this.asked.range);
+    let moves = false;
+    for (const thread of this.threads) {
+      const { on, about } = thread;
+      if (!isOf(on.uri)) continue;
+      thread.about = now(about);
+      const { start, end } = reach(thread.about);
+      if (start.line === on.range?.start.line && end.line === on.range.end.line) continue;
+      on.range = new vscode.Range(start, end);
+      moves = true;
+    }
+    if (moves) this.keepPlaces();
+  }
+
   private async start(thread: Thread, message: string, isAgain = false): Promise<void> {
     const { on, about, talk } = thread;
     const here = isAgain || !talk.turns.length ? given(thread) : [];
@@ -397,8 +418,7 @@ export class Threads {
   }
 }
 
-const boxes = (): vscode.TextDocument[] =>
-  vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === BOX);
+const boxes = (): vscode.TextDocument[] => vscode.workspace.textDocuments.filter(isBox);
 
 /** Whether there is a text in the box of a thread. */
 const isTypedIn = (): boolean => boxes().some((it) => it.getText());
@@ -407,7 +427,7 @@ const isTypedIn = (): boolean => boxes().some((it) => it.getText());
 function boxOpens(): Promise<boolean> {
   return new Promise((resolve) => {
     const listening = vscode.workspace.onDidOpenTextDocument(
-      ({ uri }) => uri.scheme === BOX && end(true),
+      (document) => isBox(document) && end(true),
     );
     const late = setTimeout(() => end(false), OPENED_MS);
     const end = (isOpened: boolean) => {
