@@ -128,6 +128,24 @@ test('an unknown message fails in the thread, with the reason', async () => {
   await until('the second try', () => thread.comments.filter(({ author }) => author.name === 'You').length === 2);
   await ended(thread, 'failed');
 });
+test('the lines of a thread stay with their text, and go along when its message is sent again', async () => {
+  const thread = await ask('What does it sell?', 'draft.md', 2);
+  await says(thread, 'Milk.');
+  await ended(thread);
+  const change = (make) => {
+    const edit = new vscode.WorkspaceEdit();
+    make(edit);
+    return vscode.workspace.applyEdit(edit);
+  };
+  await change((edit) => edit.insert(uri('draft.md'), new vscode.Position(0, 0), 'A title\n\n'));
+  await until('its line', () => thread.range.start.line === 4 && thread.range.end.line === 4);
+  await run('aside.retryTurn', thread);
+  await until('the second answer', () => textOf(thread).split('Milk.').length === 3);
+  await ended(thread);
+  await change((edit) => edit.delete(uri('draft.md'), new vscode.Range(0, 0, 2, 0)));
+  await until('its line', () => thread.range.start.line === 2);
+});
+
 test('of a document that is no file its own text goes along, and not that of a file with the same path', async () => {
   const older = vscode.workspace.registerTextDocumentContentProvider('older', { provideTextDocumentContent: () => '# Draft\n\nThe café sold tea.\n' });
   const of = uri('draft.md').with({ scheme: 'older' });
