@@ -292,8 +292,7 @@ impl TurnPage<'_> {
     }
 }
 
-/// The place, in the following events, of the one that settled a question or prompt. `None` if it is open or was put
-/// again before.
+/// The place, in the following events, of the one that settled a question or prompt. `None` if it is open.
 fn answer_to(asked: &Event, later: &[Event]) -> Option<usize> {
     match asked {
         Event::InquiryRequest { id, .. } => {
@@ -302,13 +301,8 @@ fn answer_to(asked: &Event, later: &[Event]) -> Option<usize> {
             later.iter().position(answers)
         }
         Event::PromptOpened { prompt, .. } => {
-            let at = later.iter().position(|event| match event {
-                Event::PromptOpened { prompt: of, .. } | Event::PromptClosed { prompt: of, .. } => {
-                    of == prompt
-                }
-                _ => false,
-            })?;
-            matches!(later[at], Event::PromptClosed { .. }).then_some(at)
+            let closes = |event: &Event| matches!(event, Event::PromptClosed { prompt: of, .. } if of == prompt);
+            later.iter().position(closes)
         }
         _ => None,
     }

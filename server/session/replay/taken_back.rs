@@ -23,7 +23,7 @@ pub struct UndoneSummaries {
 struct StandingSummary {
     /// Number of its entry.
     seq: u64,
-    /// Its number among the summaries; 0 in logs that do not say it.
+    /// Its number among the summaries.
     number: u32,
     /// Responses before it.
     responses: u64,
@@ -40,8 +40,8 @@ impl UndoneSummaries {
             }),
             Some(Event::ResponseEnd { .. }) => self.responses += 1,
             Some(Event::CompactionUndone { number, .. }) => {
-                let is_it = |standing: &StandingSummary| *number == 0 || standing.number == *number;
-                let Some(at) = self.standing.iter().rposition(is_it) else {
+                let mut standing = self.standing.iter();
+                let Some(at) = standing.position(|it| it.number == *number) else {
                     return;
                 };
                 let summary = self.standing.remove(at);

@@ -292,7 +292,6 @@ fn prompts_are_open_until_something_settles_them() {
         ("held 1", None, &["p0", "p1"]),
         ("end interrupted", Some(Outcome::Interrupted), &["p0", "p1"]),
         ("end cancelled", Some(Outcome::Cancelled), &[]),
-        ("end interrupted\nprompt 0", None, &["p1", "p0"]),
         (
             "end interrupted\nanswered 0\nrun 0\nend interrupted",
             Some(Outcome::Interrupted),

@@ -80,7 +80,6 @@ impl Fullness {
                     after: None,
                 });
             }
-            Event::CompactionUndone { number: 0, .. } => drop(self.summaries.pop()),
             Event::CompactionUndone { number, .. } => {
                 self.summaries.retain(|summary| summary.number != *number);
             }

@@ -52,8 +52,6 @@ impl Standing {
                 call,
                 subject,
             } => {
-                // Older programs open the same prompt again on a resume.
-                self.open.retain(|open| open.prompt != *prompt);
                 let inquiry = match subject {
                     PromptSubject::Question { inquiry } => Some(inquiry.clone()),
                     _ => None,

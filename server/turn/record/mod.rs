@@ -260,8 +260,7 @@ pub enum Event {
     /// The conversation so far was summarised: later requests begin with the summary, followed by the last response if its
     /// calls are answered in the next one.
     Compacted {
-        /// Counts the summaries of the conversation from 1; 0 in logs that do not say it.
-        #[serde(default, skip_serializing_if = "is_default")]
+        /// Counts the summaries of the conversation from 1.
         number: u32,
         /// Whether the user asked for it, however full the conversation was.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -283,8 +282,7 @@ pub enum Event {
     },
     /// The user took the last summary back: later requests are as if it had not been made.
     CompactionUndone {
-        /// Number of the summary; 0 in logs that do not say it, which mean the last one that stands.
-        #[serde(default, skip_serializing_if = "is_default")]
+        /// Number of the summary.
         number: u32,
         /// Tokens that the conversation has without it; 0 if that is not known.
         context: u64,

@@ -53,7 +53,7 @@ impl PromptSubject {
 
 /// A person's answer to a `runTool` prompt.
 ///
-/// The list is closed for good: older programs take any word but `no` for a yes.
+/// Whatever is none of these words permits nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
     /// The call may run this once.

@@ -20,16 +20,3 @@ fn an_answer_stands_at_its_own_question_however_many_are_open() {
          *Edit b.rs?*\n\n> **The user answered:** once\n\n**Interrupted.**",
     );
 }
-
-#[test]
-fn a_prompt_that_was_put_again_is_answered_where_it_stood_last() {
-    check(
-        r#"
-        {"type":"tool_call","call":0,"id":"","name":"edit_file","arguments":"{}"}
-        {"type":"prompt_opened","prompt":"p1","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit a.rs"}
-        {"type":"prompt_opened","prompt":"p1","call":0,"kind":"runTool","hash":"h","diff":true,"title":"Edit a.rs"}
-        {"type":"prompt_closed","prompt":"p1","outcome":"permitted","permission":"once"}
-        "#,
-        "**edit_file** `{}`\n\n*Edit a.rs?*\n\n*Edit a.rs?*\n\n> **The user answered:** once\n\n**Interrupted.**",
-    );
-}

@@ -49,10 +49,7 @@ fn without_its_last_summary_that_stands_a_conversation_has_what_it_had_before_an
         ("summary 1 Goal., counted 300, counted 450", Some(1_150)),
         ("summary 1 Goal., undo 1", None),
         ("summary 1 Goal., summary 2 Less., undo 2", Some(1_000)),
-        // Older logs have no numbers: the last one is meant.
-        ("summary 0 Goal., undo 0", None),
-        ("summary 0 Goal., summary 0 Less., undo 0", Some(1_000)),
-        ("summary 1 Goal., undo 0", None),
+        ("summary 1 Goal., summary 2 Less., undo 1", Some(1_000)),
     ] {
         assert_eq!(after(words).without_summary(), tokens, "{words}");
     }
