@@ -143,7 +143,10 @@ await test('each kind of question is answered in a thread', async () => {
 
 await test('a question that comes while the person types in the view takes no key', async () => {
   await askAt('one.ts', 20, 'Ask twice');
+  await see(status, '1 question');
+  await status.click();
   await see(quickInput, 'Ship it today?');
+  await page.keyboard.press('ArrowDown');
   await page.waitForTimeout(600); // No key counts for what has just come.
   await page.keyboard.press('Enter');
   await quickInput.waitFor({ state: 'hidden' });

@@ -14,6 +14,7 @@ const source = (name) => Array.from({ length: 31 }, (_, n) => `export const ${na
 const NAMES = ['one', 'two', 'three'];
 for (const name of NAMES) fs.writeFileSync(path.join(workspace, `${name}.ts`), source(name));
 for (const name of ['still', 'asked', 'written']) fs.writeFileSync(path.join(workspace, `${name}.txt`), 'one\ntwo\nthree\n');
+fs.writeFileSync(path.join(workspace, 'lines.ts'), source('line'));
 fs.mkdirSync(path.join(workspace, 'parts'));
 fs.writeFileSync(path.join(workspace, 'parts/gears.ts'), source('gear'));
 const read = (name) => fs.readFileSync(path.join(workspace, `${name}.ts`), 'utf8');
@@ -113,13 +114,60 @@ await test('the second answer is in view, too', async () => {
   await picture('second');
 });
 
-await test('a question comes up by itself after a streamed text, where the person did nothing since', async () => {
+await test('a question comes up in its thread after a streamed text, in view, and takes no key of where the person is by then', async () => {
+  await command(page, 'Terminal: Create New Terminal');
+  await page.locator('.xterm-helper-textarea').first().waitFor({ state: 'attached' });
   await select('two.ts', 5, 0);
   await ask('Ask after a while');
-  await quickInput.locator('.monaco-list-row').filter({ hasText: 'linear' }).waitFor({ timeout: 20_000 });
-  await page.keyboard.press('Escape');
-  await quickInput.waitFor({ state: 'hidden' });
+  await see(thread, 'First I look');
+  await page.locator('.terminal-wrapper').first().click();
+  const inTerminal = () => page.evaluate(() => document.activeElement?.className.includes('xterm-helper-textarea'));
+  await until('the focus in the terminal', inTerminal, 10_000);
+  const asked = async () => (await status.innerText()).includes('1 question');
+  // What is typed here would choose an option, were it typed in a list of them.
+  while (!(await asked())) for (const key of [...'true', 'Enter']) await page.keyboard.press(key);
+  for (const key of [...'linear', 'Enter', 'ArrowUp', 'Enter']) await page.keyboard.press(key, { delay: 100 });
+  assert.ok(await inTerminal());
+  assert.ok(await quickInput.isHidden());
   await see(status, '1 question');
+  const note = thread.locator('.review-comment').filter({ hasText: 'Which back-off?' }).last();
+  const [options, editor] = [await note.locator('.comment-body a').last().boundingBox(), await page.locator('.editor-instance').boundingBox()];
+  assert.ok(options.y + options.height <= editor.y + editor.height, 'its options are in view');
+  await command(page, 'Terminal: Kill the Active Terminal Instance');
+  await page.locator('.terminal-wrapper').first().waitFor({ state: 'detached' });
+});
+
+await test('a draft goes with its own lines, though another box was opened since, and they come back with an undo', async () => {
+  await select('lines.ts', 5, 3);
+  await command(page, 'Aside: Ask');
+  await window.box.waitFor();
+  await page.keyboard.insertText('Which lines are mine?');
+  await select('lines.ts', 20, 0);
+  await command(page, 'Aside: Ask');
+  await until('both boxes', async () => (await thread.locator('.comment-form .monaco-editor').count()) === 2, 10_000);
+  await thread.locator('.comment-form .monaco-editor').first().click();
+  await page.keyboard.press('Control+Enter');
+  await see(thread, 'These are 5 to 7.');
+  const [own, other] = [thread.filter({ hasText: 'These are 5 to 7.' }), '.editor-instance .view-line'];
+  const above = async () => {
+    const { y } = await own.boundingBox();
+    const rows = await page.locator(other).evaluateAll((all) => all.map((it) => ({ text: it.innerText, bottom: it.getBoundingClientRect().bottom })));
+    return rows.filter((it) => it.bottom <= y + 3).sort((a, b) => a.bottom - b.bottom).at(-1)?.text;
+  };
+  const stands = (line) => until(`the thread below ${line}`, async () => (await above())?.includes(line), 10_000);
+  await stands('line7');
+  await command(page, 'Go to Line/Column...');
+  await quickInput.locator('input.input').fill(':7');
+  await page.keyboard.press('Enter');
+  await quickInput.waitFor({ state: 'hidden' });
+  await page.keyboard.press('Control+Shift+K');
+  await page.keyboard.press('Control+z');
+  await stands('line7');
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.press('Control+Shift+Enter');
+  await stands('line7');
+  await page.keyboard.press('Control+z');
+  await picture('draft');
 });
 
 await test('an option is a click; what a model wrote in it is no link', async () => {
@@ -530,6 +578,9 @@ await test('after the window is loaded again, the view is there and goes on, and
   await page.locator('.comment-thread').first().waitFor();
   await command(page, 'Aside: Ask');
   await see(thread, 'Once more');
+  await select('lines.ts', 7, 0);
+  await command(page, 'Aside: Ask');
+  await see(thread, 'These are 5 to 7.');
   await picture('again');
 });
 

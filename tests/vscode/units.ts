@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { compose, diffBlocks, linesOf, moved } from 'source/blocks';
 import { keptWith, toHand } from 'source/entered';
 import { boxed, escaped, fenced, harmless, isLong, located, titled, traced, visible, worded } from 'source/text';
-import { tracked, type Position } from 'source/track';
+import { Track, tracked, type Position } from 'source/track';
 import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
@@ -83,6 +83,33 @@ for (const [span, range, text, after] of [
     return { start, end };
   };
   assert.deepEqual(tracked(spanOf(span), [{ range: spanOf(range), text }]), spanOf(after), `${span} after ${range}`);
+}
+
+// A span is back where an undo brings its text back, and goes to its line in what a program put in the place of many.
+{
+  const lines = (text: string) => ({ lineCount: text.split('\n').length, lineAt: (at: number) => ({ text: text.split('\n')[at]! }) });
+  const at = (line: number, character = 0) => ({ line, character });
+  const of = (from: number, to: number) => ({ range: { start: at(from), end: at(to) } });
+  const before = 'a\nb\nc\nd\ne\n';
+  for (const [from, to, first, last] of [[2, 2, 2, 3], [1, 3, 1, 4], [1, 4, 0, 5]] as const) {
+    const span = { start: at(from), end: at(to) };
+    const track = new Track(span, lines(before));
+    const rows = before.split('\n');
+    const taken = rows.slice(first, last).join('\n') + '\n';
+    for (let again = 0; again < 2; again++) {
+      track.edited([{ ...of(first, last), text: '' }], again > 0, lines(rows.toSpliced(first, last - first).join('\n')));
+      track.edited([{ ...of(first, first), text: taken }], true, lines(before));
+      assert.deepEqual(track.span, span);
+    }
+    // Another text at its place is none of it.
+    track.edited([{ ...of(first, last), text: '' }], false, lines(rows.toSpliced(first, last - first).join('\n')));
+    track.edited([{ ...of(first, first), text: 'x\n' }], true, lines(rows.toSpliced(first, last - first, 'x').join('\n')));
+    assert.notDeepEqual(track.span, span);
+  }
+  const track = new Track({ start: at(2), end: at(2) }, lines(before));
+  const now = '1\n2\na\nb\nc\nd\nnew\n';
+  track.edited([{ ...of(0, 5), text: now }], false, lines(now));
+  assert.deepEqual(track.span, { start: at(4), end: at(4) });
 }
 
 // No image is loaded, however it is written; code stays as it is.

@@ -172,6 +172,8 @@ export function activate(context: vscode.ExtensionContext) {
           .then(() => run(...args))
           .catch((error: unknown) => {
             fail(error);
+            // A terminal or another window may have gone on.
+            for (const it of [talks.refresh(), prompts.recover()]) it.catch(() => undefined);
             // The box of a command that fails keeps its text.
             if (KEEPS_TEXT.has(name)) throw error;
           }),

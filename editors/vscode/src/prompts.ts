@@ -61,10 +61,7 @@ export class Prompts {
   private shown?: { done: Promise<unknown>; off: vscode.CancellationTokenSource };
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
   private awaited?: string;
-  /**
-   * Whether the person wrote in a thread or answered a prompt, and did nothing else since. Only then may a question open
-   * by itself.
-   */
+  /** Whether the person wrote in a thread or answered a prompt, and did nothing else since. */
   attends = false;
 
   constructor(
@@ -85,7 +82,10 @@ export class Prompts {
       }),
       vscode.window.onDidChangeActiveTerminal(leave),
       // Whoever reads a long answer and touches nothing has not left, though VS Code calls the window inactive then.
-      vscode.window.onDidChangeWindowState(({ focused }) => !focused && leave()),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (!focused) leave();
+        else void this.recover().catch(() => undefined);
+      }),
       // Documents are changed by programs, too: VS Code writes its settings, and Aside the files of an answer. A person undoes,
       // or types in a box; one that is emptied was sent.
       vscode.workspace.onDidChangeTextDocument(
@@ -207,8 +207,15 @@ export class Prompts {
   ): Promise<boolean> {
     const { conversationId, promptId } = prompt;
     if (prompt.resumable) {
+      // The second click of two asks for nothing more.
+      if (this.awaited === promptId) return false;
       this.awaited = promptId;
-      await this.server.request('aside/turn/resume', { conversationId });
+      try {
+        await this.server.request('aside/turn/resume', { conversationId });
+      } catch (error) {
+        this.awaited = undefined;
+        throw error;
+      }
     } else if (isChange(prompt)) {
       await this.review?.open(
         this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable),
@@ -242,8 +249,8 @@ export class Prompts {
       token.onCancellationRequested(() => this.cancel(prompt));
       const awaited = this.awaited === prompt.promptId;
       if (awaited) this.awaited = undefined;
-      if (awaited || (prompt.kind === 'question' && this.attends))
-        void this.turnTo(prompt.promptId, !awaited);
+      // Whatever else opened would take keys that are meant for where the person is, which VS Code tells nobody.
+      if (awaited) void this.turnTo(prompt.promptId, true);
     });
   }
 
@@ -271,9 +278,13 @@ export class Prompts {
     return pending ? pageOf(pending.prompt) : '';
   }
 
-  /** Adds the prompts of interrupted turns: of a server that crashed, or of an earlier day. */
-  private async recover(): Promise<void> {
+  /** Takes the prompts of interrupted turns: of a server that crashed, or of an earlier day. Other windows answer them, too. */
+  async recover(): Promise<void> {
+    if (!this.server.isRunning) return;
     const { prompts } = await this.server.request('aside/prompt/pending', {});
+    const waiting = new Set(prompts.map(({ promptId }) => promptId));
+    for (const { prompt } of this.list)
+      if (prompt.resumable && !waiting.has(prompt.promptId)) this.cancel(prompt, 'elsewhere');
     for (const prompt of prompts)
       if (prompt.resumable && !this.open.has(prompt.promptId)) this.add(prompt, () => undefined);
   }

@@ -114,9 +114,11 @@ export class Talks {
       const item = items.find((it) => it.conversationId === talk.conversationId);
       if (item) this.name(item.conversationId, item.title);
       const count = talk.turns.filter(({ isLocal }) => !isLocal).length;
-      const isSame = item?.turns === count && !talk.runsElsewhere;
-      if (!item || isSame || runningTurn(talk)) continue;
       const last = talk.turns.at(-1);
+      const waits = last?.text.outcome === 'interrupted';
+      const isSame =
+        item?.turns === count && !talk.runsElsewhere && waits === (item.status === 'interrupted');
+      if (!item || isSame || runningTurn(talk)) continue;
       Object.assign(talk, await this.readTurns(item.conversationId));
       // What was just written here and not taken stays, to be sent again.
       if (last?.isLocal) talk.turns.push(last);

@@ -2,14 +2,14 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { place, readAttachments, refuseAdded, SYNCED } from './attachments';
-import { rootOf } from './editorTools';
+import { openDocument, rootOf } from './editorTools';
 import { Follow } from './follow';
 import { expected, offers, typedAnswer } from './offers';
 import type { Choices } from './pickers';
 import { isBox, isChange, type Prompts } from './prompts';
 import { runningTurn, type Talk, type Talks, type Turn } from './talks';
 import { escaped, fenced, harmless, located, titled, visible } from './text';
-import { tracked } from './track';
+import { Track } from './track';
 import { OUTCOMES, spent, summed, type TurnText } from './turnText';
 import { asker, GRACE, lasting, question, subject } from './widgets';
 import type { Attachment, Prompt } from './wire';
@@ -35,7 +35,7 @@ type Note = vscode.Comment & { promptId?: string };
 interface Thread {
   on: vscode.CommentThread;
   /** What was selected when the thread was opened, where it is by now. */
-  about: vscode.Range;
+  readonly about: Track;
   /** What goes along with the first message besides these lines. */
   readonly more: Attachment[];
   talk: Talk;
@@ -78,8 +78,8 @@ export class Threads {
   private readonly threads = new Set<Thread>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
-  /** The place at which the person may begin a thread. */
-  private asked?: vscode.Location;
+  /** The places at which the person may begin a thread: boxes stand there, or were closed. */
+  private readonly asked: { uri: string; about: Track }[] = [];
   private readonly follow: Follow;
 
   /** @param pasted the folder of what was pasted */
@@ -152,11 +152,12 @@ export class Threads {
       await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
       return;
     }
-    const isThere =
-      this.asked?.uri.toString() === uri.toString() &&
-      this.asked.range.end.line === selection.end.line &&
-      boxes().length > 0;
-    this.asked = new vscode.Location(uri, selection);
+    const before = this.asked.findIndex(isAt(uri, range));
+    const isThere = before >= 0 && boxes().length > 0;
+    if (before >= 0) this.asked.splice(before, 1);
+    const asked = { uri: uri.toString(), about: new Track(selection, document) };
+    this.asked.push(asked);
+    if (this.asked.length > MOST_PLACES) this.asked.shift();
     // VS Code lets a person begin a thread only where it may be, so it is told of the place, and asks what it is.
     const isAsked = await new Promise<boolean>((resolve) => {
       setTimeout(resolve, ASKED_MS, false);
@@ -182,7 +183,7 @@ export class Threads {
     });
     // One that is open there already is not opened anew.
     if (isThere || (await opens)) return;
-    this.asked = undefined;
+    this.asked.splice(this.asked.indexOf(asked), 1);
     throw new Error(`VS Code opens no box beside ${name}; ask in the view of Aside.`);
   }
 
@@ -211,11 +212,12 @@ export class Threads {
   /** A message in a thread: it begins a turn, or is added to the one that runs. */
   async say(on: vscode.CommentThread, message: string): Promise<void> {
     if (!message.trim()) return;
-    const about = this.asked?.uri.toString() === on.uri.toString() ? this.asked.range : on.range;
+    const range = on.range ?? new vscode.Range(0, 0, 0, 0);
+    const asked = this.asked.find(isAt(on.uri, range));
     this.follow.begin(on);
     // One that the person has just begun is new here.
     const thread =
-      this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
+      this.find((it) => it.on === on) ?? this.adopt(on, asked ? rangeOf(asked.about) : range);
     if (runningTurn(thread.talk)) refuseAdded(message);
     if (!(await this.talks.steer(thread.talk, message))) await this.start(thread, message);
   }
@@ -300,7 +302,8 @@ export class Threads {
     more: Attachment[] = [],
   ): Thread {
     Object.assign(on, { collapsibleState: Expanded, label: 'Aside', range: reach(about) });
-    const thread: Thread = { on, about, more, talk, shown: [], waiting: [], since: 0 };
+    const track = new Track(about, openDocument(on.uri));
+    const thread: Thread = { on, about: track, more, talk, shown: [], waiting: [], since: 0 };
     this.threads.add(thread);
     return thread;
   }
@@ -310,22 +313,27 @@ export class Threads {
   }
 
   /** Moves lines with their text. VS Code moves a thread on the screen alone, and leaves its range as it was. */
-  private track({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-    const isOf = (uri: vscode.Uri) => uri.toString() === document.uri.toString();
-    const now = (range: vscode.Range) => {
-      const { start, end } = tracked(range, contentChanges);
-      return new vscode.Range(start.line, start.character, end.line, end.character);
-    };
-    if (this.asked && isOf(this.asked.uri)) this.asked.range = now(this.asked.range);
+  private track({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
+    if (!contentChanges.length) return;
+    const key = document.uri.toString();
+    for (const { uri, about } of this.asked)
+      if (uri === key) about.edited(contentChanges, reason !== undefined, document);
     let moves = false;
-    for (const thread of this.threads) {
-      const { on, about } = thread;
-      if (!isOf(on.uri)) continue;
-      thread.about = now(about);
-      const { start, end } = reach(thread.about);
-      if (start.line === on.range?.start.line && end.line === on.range.end.line) continue;
-      on.range = new vscode.Range(start, end);
-      moves = true;
+    for (const { on, about } of this.threads) {
+      if (on.uri.toString() !== key) continue;
+      about.edited(contentChanges, reason !== undefined, document);
+      const before = on.range?.end.line;
+      const range = reach(rangeOf(about));
+      const moved = range.end.line !== before || range.start.line !== on.range?.start.line;
+      // Where text came for the lines around it, VS Code leaves the sign elsewhere, and is told the same place again.
+      const replaced = contentChanges.some(
+        ({ range: { start, end } }) =>
+          start.line < end.line && before !== undefined && start.line <= before && before <= end.line,
+      );
+      if (!moved && !replaced) continue;
+      if (!moved) on.range = new vscode.Range(range.start, range.end.translate(0, 1));
+      on.range = range;
+      moves ||= moved;
     }
     if (moves) this.keepPlaces();
   }
@@ -335,7 +343,7 @@ export class Threads {
     const here = isAgain || !talk.turns.length ? given(thread) : [];
     const attach = async () => [
       ...here,
-      ...(await readAttachments(message, this.pasted, on.uri, about)),
+      ...(await readAttachments(message, this.pasted, on.uri, rangeOf(about))),
     ];
     await this.talks.start(talk, message, attach, rootOf(on.uri));
   }
@@ -363,7 +371,7 @@ export class Threads {
       const { on, talk } = thread;
       const { conversationId } = talk;
       thread.kept = conversationId;
-      const { start, end } = on.range ?? new vscode.Range(0, 0, 0, 0);
+      const { start, end } = thread.about.span;
       const range: Place['range'] = [start.line, start.character, end.line, end.character];
       return conversationId && SYNCED.includes(on.uri.scheme)
         ? [{ conversationId, uri: on.uri.toString(), range }]
@@ -453,7 +461,19 @@ function put(thread: Thread, all: Note[]): void {
 const wordsOf = ({ body, label }: Note): string =>
   JSON.stringify([typeof body === 'string' ? body : body.value, label]);
 
-const given = ({ on, about, more }: Thread): Attachment[] => [place(on.uri, about), ...more];
+const given = ({ on, about, more }: Thread): Attachment[] => [
+  place(on.uri, rangeOf(about)),
+  ...more,
+];
+
+const rangeOf = ({ span: { start, end } }: Track): vscode.Range =>
+  new vscode.Range(start.line, start.character, end.line, end.character);
+
+/** Whether a place is the one beside the last line of a range. */
+const isAt =
+  (of: vscode.Uri, range: vscode.Range) =>
+  ({ uri, about }: { uri: string; about: Track }): boolean =>
+    uri === of.toString() && reach(rangeOf(about)).end.line === range.end.line;
 
 /** The lines of a selection: one that ends before the first character of a line does not reach it. */
 function reach({ start, end }: vscode.Range): vscode.Range {

@@ -157,7 +157,7 @@ export class View implements vscode.WebviewViewProvider {
       case 'open':
         return open(message.href);
       case 'typing':
-        // Whoever types here is not waiting for a question to open by itself.
+        // Whoever types here has left the thread in which he wrote.
         this.prompts.attends = false;
         return;
       case 'mention':
