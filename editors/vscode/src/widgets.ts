@@ -14,7 +14,7 @@ export interface Showing {
   over: vscode.CancellationToken;
   /** The place among the turn's prompts, including those that were just answered. */
   position: Prompt['position'];
-  /** Whether the prompt opened by itself, or right after another one. A key that is already on its way answers nothing. */
+  /** Whether it opened right after another one, or when its turn went on. A key that is already on its way answers nothing. */
   sudden: boolean;
 }
 

@@ -1,3 +1,4 @@
+const { execFileSync } = require('node:child_process');
 const { ask, aside, assert, complaints, debugInformation, ended, fs, instead, path, prompt, run, says, show, test, textOf, turnTo, until, useServer, vscode, withModal } = require('../kit');
 
 /** The process of the server: the only child of the extension host that is one. */
@@ -59,10 +60,33 @@ test('a question outlives the server: it is started again in silence, and the tu
   assert.match(input.title, /: Still there\?$/);
   await run('workbench.action.quickOpenSelectNext');
   await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
-  await run('workbench.action.acceptSelectedQuickOpenItem');
+  // No key counts for what has just come.
+  await until('the answer', async () => {
+    await run('workbench.action.acceptSelectedQuickOpenItem');
+    return aside().prompts.length === 0;
+  });
   await says(thread, 'You are still there.');
   await ended(thread);
   assert.deepEqual(complaints, []);
+});
+
+test('what a terminal answered waits no more as soon as one turns to it', async () => {
+  const thread = await ask('Wait for me');
+  const { promptId, conversationId } = await prompt('Still there?');
+  await crash();
+  await until('the same prompt', () => aside().prompts.find((it) => it.promptId === promptId && it.resumable));
+  await ready();
+  const model = vscode.workspace.getConfiguration('aside').get('assistant.model');
+  const cwd = vscode.workspace.workspaceFolders[0].uri.fsPath;
+  const said = execFileSync(process.env.ASIDE, ['run', '--model', model, '--resume', '-c', conversationId, '--answer', `${promptId}=true`], { cwd, encoding: 'utf8' });
+  assert.match(said, /You are still there\./);
+  await run('aside.answerQuestion');
+  await until('the complaint', () => complaints.length);
+  assert.match(complaints[0], /nothing to resume/);
+  complaints.length = 0;
+  await until('no prompt', () => aside().prompts.length === 0);
+  await ended(thread);
+  await says(thread, 'You are still there.');
 });
 
 test('a server that ends while it is written to is started again too', async () => {
