@@ -137,39 +137,6 @@ await test('a question comes up in its thread after a streamed text, in view, an
   await page.locator('.terminal-wrapper').first().waitFor({ state: 'detached' });
 });
 
-await test('a draft goes with its own lines, though another box was opened since, and they come back with an undo', async () => {
-  await select('lines.ts', 5, 3);
-  await command(page, 'Aside: Ask');
-  await window.box.waitFor();
-  await page.keyboard.insertText('Which lines are mine?');
-  await select('lines.ts', 20, 0);
-  await command(page, 'Aside: Ask');
-  await until('both boxes', async () => (await thread.locator('.comment-form .monaco-editor').count()) === 2, 10_000);
-  await thread.locator('.comment-form .monaco-editor').first().click();
-  await page.keyboard.press('Control+Enter');
-  await see(thread, 'These are 5 to 7.');
-  const [own, other] = [thread.filter({ hasText: 'These are 5 to 7.' }), '.editor-instance .view-line'];
-  const above = async () => {
-    const { y } = await own.boundingBox();
-    const rows = await page.locator(other).evaluateAll((all) => all.map((it) => ({ text: it.innerText, bottom: it.getBoundingClientRect().bottom })));
-    return rows.filter((it) => it.bottom <= y + 3).sort((a, b) => a.bottom - b.bottom).at(-1)?.text;
-  };
-  const stands = (line) => until(`the thread below ${line}`, async () => (await above())?.includes(line), 10_000);
-  await stands('line7');
-  await command(page, 'Go to Line/Column...');
-  await quickInput.locator('input.input').fill(':7');
-  await page.keyboard.press('Enter');
-  await quickInput.waitFor({ state: 'hidden' });
-  await page.keyboard.press('Control+Shift+K');
-  await page.keyboard.press('Control+z');
-  await stands('line7');
-  await page.keyboard.press('Control+Home');
-  await page.keyboard.press('Control+Shift+Enter');
-  await stands('line7');
-  await page.keyboard.press('Control+z');
-  await picture('draft');
-});
-
 await test('an option is a click; what a model wrote in it is no link', async () => {
   const note = thread.locator('.review-comment').filter({ hasText: 'Which back-off?' }).last();
   await see(note, 'linear [x](command:y)');
@@ -322,6 +289,41 @@ await test('the box of a new thread says the model and the mode, which are picke
   await window.box.waitFor();
   const { bottom } = await page.locator('.editor-instance').first().evaluate((it) => it.getBoundingClientRect());
   await until('the box in sight', async () => ((it) => it && it.y + it.height <= bottom)(await window.box.boundingBox()), 5_000);
+  await page.keyboard.press('Escape');
+});
+
+await test('a draft goes with its own lines, though another box was opened since, and they come back with an undo', async () => {
+  await select('lines.ts', 5, 3);
+  await command(page, 'Aside: Ask');
+  await window.box.waitFor();
+  await page.keyboard.insertText('Which lines are mine?');
+  await select('lines.ts', 20, 0);
+  await command(page, 'Aside: Ask');
+  await until('both boxes', async () => (await thread.locator('.comment-form .monaco-editor').count()) === 2, 10_000);
+  await thread.locator('.comment-form .monaco-editor').first().click();
+  await page.keyboard.press('Control+Enter');
+  await see(thread, 'These are 5 to 7.');
+  const [own, other] = [thread.filter({ hasText: 'These are 5 to 7.' }), '.editor-instance .view-line'];
+  const above = async () => {
+    const { y } = await own.boundingBox();
+    const rows = await page.locator(other).evaluateAll((all) => all.map((it) => ({ text: it.innerText, bottom: it.getBoundingClientRect().bottom })));
+    return rows.filter((it) => it.bottom <= y + 3).sort((a, b) => a.bottom - b.bottom).at(-1)?.text;
+  };
+  const stands = (line) => until(`the thread below ${line}`, async () => (await above())?.includes(line), 10_000);
+  await stands('line7');
+  await command(page, 'Go to Line/Column...');
+  await quickInput.locator('input.input').fill(':7');
+  await page.keyboard.press('Enter');
+  await quickInput.waitFor({ state: 'hidden' });
+  await page.keyboard.press('Control+Shift+K');
+  await page.keyboard.press('Control+z');
+  await stands('line7');
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.press('Control+Shift+Enter');
+  await stands('line7');
+  await page.keyboard.press('Control+z');
+  await picture('draft');
+  await thread.filter({ hasText: 'Start discussion' }).locator('.comment-form .monaco-editor').click();
   await page.keyboard.press('Escape');
 });
 
