@@ -131,8 +131,11 @@ await test('a question comes up in its thread after a streamed text, in view, an
   assert.ok(await quickInput.isHidden());
   await see(status, '1 question');
   const note = thread.locator('.review-comment').filter({ hasText: 'Which back-off?' }).last();
-  const [options, editor] = [await note.locator('.comment-body a').last().boundingBox(), await page.locator('.editor-instance').boundingBox()];
-  assert.ok(options.y + options.height <= editor.y + editor.height, 'its options are in view');
+  const optionsInView = async () => {
+    const [options, editor] = [await note.locator('.comment-body a').last().boundingBox(), await page.locator('.editor-instance').boundingBox()];
+    return options && options.y + options.height <= editor.y + editor.height;
+  };
+  await until('its options in view', optionsInView, 5_000);
   await command(page, 'Terminal: Kill the Active Terminal Instance');
   await page.locator('.terminal-wrapper').first().waitFor({ state: 'detached' });
 });
