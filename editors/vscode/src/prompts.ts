@@ -283,6 +283,8 @@ export class Prompts {
     if (!this.server.isRunning) return;
     const { prompts } = await this.server.request('aside/prompt/pending', {});
     const waiting = new Set(prompts.map(({ promptId }) => promptId));
+    // A turn that was interrupted again before it asked goes on with the next click.
+    if (prompts.some((it) => it.resumable && it.promptId === this.awaited)) this.awaited = undefined;
     for (const { prompt } of this.list)
       if (prompt.resumable && !waiting.has(prompt.promptId)) this.cancel(prompt, 'elsewhere');
     for (const prompt of prompts)
